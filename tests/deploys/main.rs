@@ -18,6 +18,7 @@ mod mixed_order;
 mod plantimestamp;
 mod processes;
 mod reconcile;
+mod reconcile_committed;
 
 use bundled::lab::control::{self, Fault};
 use std::path::PathBuf;

@@ -27,13 +27,13 @@ fn lab(reconcile: &str) -> Lab {
 }
 
 /// Id of the object with this name.
-fn id(lab: &Lab, name: &str) -> String {
+pub fn id(lab: &Lab, name: &str) -> String {
     let all = control::objects(&lab.file()).unwrap();
     let found = all.into_iter().find(|object| object.name == name);
     found.unwrap_or_else(|| panic!("no {name}")).id
 }
 
-fn names(lab: &Lab) -> Vec<String> {
+pub fn names(lab: &Lab) -> Vec<String> {
     let all = control::objects(&lab.file()).unwrap();
     let mut names: Vec<String> = all.into_iter().map(|object| object.name).collect();
     names.sort();
@@ -49,7 +49,7 @@ fn reconcile(lab: &Lab, more: &[&str]) -> Value {
 }
 
 /// Member and kind of each drift, with the response.
-fn drift(run: &Value) -> Vec<String> {
+pub fn drift(run: &Value) -> Vec<String> {
     let all = run["drift"].as_array().unwrap().iter();
     let text = |drift: &Value, name: &str| drift[name].as_str().unwrap().to_owned();
     all.map(|d| {

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::attachment::{Attachments, EndReason};
-use crate::declared::{DeclaredGroup, ReconcilePolicy};
-use crate::drift;
+use crate::declared::DeclaredGroup;
 use crate::order::{self, Configuration, Member, RolloutPlan, choose_shrink};
 use crate::policy::{Threshold, UpdatePolicy};
 use crate::scope::{FileSet, next_instance};
@@ -184,12 +183,9 @@ impl Committed {
             },
             drain: None,
             health: None,
-            // The loop watches groups of the configuration only.
-            reconcile: ReconcilePolicy {
-                mode: drift::Mode::Paused,
-                ..ReconcilePolicy::default()
-            },
+            reconcile: spec.reconcile.clone(),
             committed: Some(self.addresses()),
+            parts: self.parts(),
             hashes: self
                 .members
                 .iter()
@@ -207,6 +203,47 @@ impl Committed {
         });
         pairs.collect()
     }
+
+    /// Keys of the members by the addresses of the resources in the files of their instances.
+    fn parts(&self) -> BTreeMap<String, MemberKey> {
+        let resources = self.members.iter().flat_map(|member| {
+            let text = self.files.get(&FileSet::Instance(member.number).file());
+            let all = resources(text.map_or("", String::as_str)).into_iter();
+            let others = all.filter(|address| *address != member.address);
+            others.map(|address| (address, member.key.clone()))
+        });
+        resources.collect()
+    }
+}
+
+/// Addresses of the resources that a document declares.
+pub fn resources(text: &str) -> Vec<String> {
+    let document: Value = serde_json::from_str(text).unwrap_or_default();
+    let kinds = document["resource"].as_object().into_iter().flatten();
+    let named = kinds.flat_map(|(kind, names)| {
+        let names = names.as_object().into_iter().flatten();
+        names.map(move |(name, _)| format!("{kind}.{name}"))
+    });
+    named.collect()
+}
+
+/// Dedicated sets of a specification's scopes that no instance of the directory uses.
+pub fn orphaned_sets(spec: &GroupSpec, directory: &Directory) -> Vec<FileSet> {
+    let scopes = spec.dedicated_scopes();
+    let mut orphans = attachments(directory).orphans();
+    orphans.retain(|set| match set {
+        FileSet::Dedicated { scope, .. } => scopes.contains(scope.as_str()),
+        _ => false,
+    });
+    orphans
+}
+
+fn attachments(directory: &Directory) -> Attachments {
+    let files = directory.files.keys();
+    let sets = files.filter_map(|file| FileSet::from_file(file));
+    let declared = instances(&directory.files);
+    let attached = declared.iter().map(|(number, i)| (*number, i.attached()));
+    Attachments::new(sets.map(|(set, _)| set), attached)
 }
 
 /// Declared instances of a directory, by number.
@@ -323,12 +360,6 @@ struct Change<'c> {
 
 impl<'c> Change<'c> {
     fn new(spec: &'c GroupSpec, before: &'c Committed, directory: &'c Directory) -> Self {
-        let sets = directory
-            .files
-            .keys()
-            .filter_map(|file| FileSet::from_file(file));
-        let declared = instances(&directory.files);
-        let attached = declared.iter().map(|(number, i)| (*number, i.attached()));
         let names = directory.files.keys().map(String::as_str);
         let mut committed = before.clone();
         committed.next = next_instance(names, before.next.max(1));
@@ -343,7 +374,7 @@ impl<'c> Change<'c> {
             spec,
             directory,
             own: &before.files,
-            attachments: Attachments::new(sets.map(|(set, _)| set), attached),
+            attachments: attachments(directory),
             committed,
             rendered: BTreeMap::new(),
         }

@@ -18,6 +18,8 @@ use crate::{ConfigHash, MemberKey};
 
 /// Time limit of a drain without `timeout`.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(120);
+/// Shortest interval of the reconcile loop.
+pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Policy of the reconcile loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +67,9 @@ pub struct DeclaredGroup {
     /// Keys of the members by the addresses of their instances, for a committed group: each
     /// instance is a resource of its own. `None` for a group of the configuration.
     pub committed: Option<BTreeMap<String, MemberKey>>,
+    /// Keys of a committed group's members by the addresses of the other resources that live and
+    /// die with their instances.
+    pub parts: BTreeMap<String, MemberKey>,
     /// Hashes of the configurations of a committed group's members. Members of a group of the
     /// configuration have the hash of their evaluated arguments instead.
     pub hashes: BTreeMap<MemberKey, ConfigHash>,
@@ -103,6 +108,7 @@ fn declared(group: &Group, diags: &mut Diagnostics) -> DeclaredGroup {
             None => ReconcilePolicy::default(),
         },
         committed: None,
+        parts: BTreeMap::new(),
         hashes: BTreeMap::new(),
     }
 }
@@ -146,7 +152,8 @@ const REACTIONS: [(&str, OnUnhealthy); 3] = [
     ("continue", OnUnhealthy::Continue),
 ];
 
-const MODES: [(&str, Mode); 3] = [
+/// Modes of the reconcile loop, as groups and specifications write them.
+pub(crate) const MODES: [(&str, Mode); 3] = [
     ("observe", Mode::Observe),
     ("enforce", Mode::Enforce),
     ("paused", Mode::Paused),
@@ -214,7 +221,7 @@ fn reconcile(settings: &GroupSettings, diags: &mut Diagnostics) -> ReconcilePoli
         },
         allow_replace: read.flag("allow_replace").unwrap_or_default(),
     };
-    if policy.every < Duration::from_secs(1) {
+    if policy.every < SHORTEST_INTERVAL {
         read.wrong::<()>("every", "use 1 second or more, for example \"5m\"");
     }
     if policy.jitter > 100 {

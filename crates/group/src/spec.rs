@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::declared::ReconcilePolicy;
 use crate::policy::{HealthPolicy, Order, Threshold, UpdatePolicy};
 use crate::scope::Scope;
 use crate::{Allocation, ConfigHash};
@@ -45,6 +46,8 @@ pub struct GroupSpec {
     pub threshold: Option<Threshold>,
     /// True if members are not drained in a rolling update.
     pub skip_drain: bool,
+    /// Policy of the reconcile loop, which InfraKit's specifications do not have.
+    pub reconcile: ReconcilePolicy,
 }
 
 /// A resource of a specification.
@@ -64,6 +67,13 @@ impl GroupSpec {
     /// The resource that is the instance.
     pub fn instance(&self) -> &SpecResource {
         &self.resources[self.instance]
+    }
+
+    /// Returns true if the other specification treats the same members in the same way.
+    pub fn has_settings_of(&self, other: &GroupSpec) -> bool {
+        self.threshold == other.threshold
+            && self.skip_drain == other.skip_drain
+            && self.reconcile == other.reconcile
     }
 
     /// Ids of the dedicated scopes.

@@ -8,6 +8,7 @@ use crate::error::{EngineError, NotFound};
 use group::Allocation;
 use group::commit::{self, CommitPlan, Committed, Directory};
 use group::declared::DeclaredGroup;
+use group::scope::FileSet;
 use group::spec::{self, GroupSpec};
 use lang::addr::{AbsInstance, ConfigResource};
 use lang::diag::Diagnostics;
@@ -69,6 +70,11 @@ impl NewestCommit {
         self.committed.declared(&self.spec)
     }
 
+    /// Returns the dedicated sets that no member uses.
+    pub(super) fn orphans(&self, directory: &Directory) -> Vec<FileSet> {
+        commit::orphaned_sets(&self.spec, directory)
+    }
+
     /// Returns the resources of its files, without those of other groups.
     pub(super) fn resources(&self) -> Vec<ConfigResource> {
         let texts = self.committed.files.values();
@@ -78,13 +84,8 @@ impl NewestCommit {
 
 /// Resources that a document declares.
 fn resources(text: &str) -> Vec<ConfigResource> {
-    let document: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-    let kinds = document["resource"].as_object().into_iter().flatten();
-    let named = kinds.flat_map(|(kind, names)| {
-        let names = names.as_object().into_iter().flatten();
-        names.map(move |(name, _)| format!("{kind}.{name}"))
-    });
-    let parsed = named.filter_map(|address| address.parse::<AbsInstance>().ok());
+    let addresses = commit::resources(text).into_iter();
+    let parsed = addresses.filter_map(|address| address.parse::<AbsInstance>().ok());
     parsed.map(|address| address.config()).collect()
 }
 
@@ -105,12 +106,17 @@ impl Operations {
     ) -> Result<GroupCommitView, EngineError> {
         let spec = self.parse_spec(name, &text).await?;
         let (plan, _) = self.plan_commit(&spec).await?;
-        if pretend || plan.is_noop() {
-            let untaken = self.newest_commit(&spec.id).await?;
-            let taken = untaken.is_none_or(|newest| newest.record.taken.is_some());
+        let newest = self.newest_commit(&spec.id).await?;
+        // A specification that changes no member may change how the loop treats them.
+        let known = newest.as_ref();
+        let known = known.is_some_and(|newest| newest.spec.has_settings_of(&spec));
+        if pretend || (plan.is_noop() && known) {
+            let taken = newest.is_none_or(|newest| newest.record.taken.is_some());
             return Ok(view(&spec, &plan, taken));
         }
-        self.supersede_rollout(&spec.id).await?;
+        if !plan.is_noop() {
+            self.supersede_rollout(&spec.id).await?;
+        }
         match self.begin().await.with_workspace_lock("group commit").await {
             Ok(command) => {
                 let committed = self.commit_locked(&spec, text).await;
@@ -409,7 +415,10 @@ impl Operations {
         Ok(newest.ok_or_else(|| NotFound::Group(name.to_owned()))?)
     }
 
-    async fn newest_commit(&self, name: &str) -> Result<Option<NewestCommit>, EngineError> {
+    pub(super) async fn newest_commit(
+        &self,
+        name: &str,
+    ) -> Result<Option<NewestCommit>, EngineError> {
         let all = self
             .memory
             .store()

@@ -5,7 +5,7 @@ use super::command::Operations;
 use super::error::WorkError;
 use super::reconciling::{RunEnd, mode_text};
 use crate::error::{EngineError, NotFound};
-use group::declared::{ReconcilePolicy, declared_groups};
+use group::declared::{DeclaredGroup, ReconcilePolicy, declared_groups};
 use group::drift::Mode;
 use group::leader::{Candidate, LeaderAction, Leadership, LockLease, Observation};
 use lang::config::OWN_EXTENSION;
@@ -154,8 +154,13 @@ impl ReconcileLoop<'_> {
         }
         let request = self.operations.backend_request();
         let loaded = self.operations.read_with(&request, true).await?;
+        let committed = self.operations.committed_groups().await?;
+        let exists = |name: &str| {
+            let mut committed = committed.iter();
+            loaded.root.groups.contains_key(name) || committed.any(|group| &*group.name == name)
+        };
         let mut names = self.options.groups.iter();
-        match names.find(|name| !loaded.root.groups.contains_key(name.as_str())) {
+        match names.find(|name| !exists(name)) {
             Some(name) => Err(NotFound::Group(name.clone()).into()),
             None => Ok(()),
         }
@@ -168,23 +173,16 @@ impl ReconcileLoop<'_> {
             return Ok(());
         }
         self.loaded = now;
-        // Most workspaces have no groups, and need no further look.
-        if !self.has_group_files().await {
-            self.groups.clear();
-            return Ok(());
+        let mut declared = self.operations.committed_groups().await?;
+        // Most workspaces have no groups, and need no further look. A group of the configuration
+        // comes last, because it replaces a committed one of its name.
+        if self.has_group_files().await {
+            declared.extend(self.native_groups().await?);
         }
-        let request = self.operations.backend_request();
-        let root = match self.operations.load(&request, true).await? {
-            Ok((loaded, _)) => loaded.root.clone(),
-            Err((sources, diags)) => {
-                let secrets = self.operations.pool.secrets();
-                let diags = crate::diagnostics::convert_all(diags.iter(), &sources, secrets);
-                return Err(EngineError::Diagnostics(diags));
-            }
-        };
         let mut groups = BTreeMap::new();
-        for declared in declared_groups(&root).0 {
+        for declared in declared {
             let (name, policy) = (declared.name.to_string(), declared.reconcile);
+            groups.remove(&name);
             let wanted = self.options.groups.is_empty() || self.options.groups.contains(&name);
             if !wanted || policy.mode == Mode::Paused {
                 continue;
@@ -197,7 +195,19 @@ impl ReconcileLoop<'_> {
         Ok(())
     }
 
-    /// Returns true if the workspace may declare groups.
+    async fn native_groups(&self) -> Result<Vec<DeclaredGroup>, EngineError> {
+        let request = self.operations.backend_request();
+        match self.operations.load(&request, true).await? {
+            Ok((loaded, _)) => Ok(declared_groups(&loaded.root).0),
+            Err((sources, diags)) => {
+                let secrets = self.operations.pool.secrets();
+                let diags = crate::diagnostics::convert_all(diags.iter(), &sources, secrets);
+                Err(EngineError::Diagnostics(diags))
+            }
+        }
+    }
+
+    /// Returns true if files of the workspace may declare groups.
     async fn has_group_files(&self) -> bool {
         let dir = self.operations.settings.workspace.clone();
         let search = move || {

@@ -4,6 +4,7 @@
 use super::command::{Operations, Staged, Switches};
 use super::reconcile_loop::Lead;
 use crate::error::{EngineError, NotFound};
+use crate::stage::change::Stage;
 use crate::stage::drift::{DriftedMember, group_drift};
 use crate::stage::select::{references, select_only};
 use crate::stage::show;
@@ -74,12 +75,8 @@ impl Operations {
         run: &mut ReconcileRun,
     ) -> Result<(), EngineError> {
         let quiet = self.quiet();
-        let loaded = quiet.read(&self.backend_request()).await?;
-        let group = loaded.root.groups.get(name);
-        let group = group.ok_or_else(|| NotFound::Group(name.to_owned()))?;
-        let resources = std::iter::once(&group.instance).chain(&group.dedicated);
         let request = StageRequest {
-            target: resources.map(|r| r.address.to_string()).collect(),
+            target: self.resources_to_watch(&quiet, name).await?,
             ..self.backend_request()
         };
         let command = self.begin_on_state(&request, "reconcile").await?;
@@ -99,6 +96,29 @@ impl Operations {
         };
         command.finish().await;
         result
+    }
+
+    /// Addresses of the resources that a run of a group reads.
+    async fn resources_to_watch(
+        &self,
+        quiet: &Self,
+        name: &str,
+    ) -> Result<Vec<String>, EngineError> {
+        let loaded = quiet.read(&self.backend_request()).await?;
+        if let Some(group) = loaded.root.groups.get(name) {
+            let resources = std::iter::once(&group.instance).chain(&group.dedicated);
+            return Ok(resources.map(|r| r.address.to_string()).collect());
+        }
+        let newest = self.committed_group(name).await?;
+        let state = self.state().await?;
+        let of_members = newest.committed.addresses();
+        // Instances that the configuration has no longer, but the state still has.
+        let current = state.objects.iter().map(|object| &object.address);
+        let former = current.filter(|address| of_members.contains_key(*address));
+        let declared = newest.resources();
+        let declared = declared.iter().map(ToString::to_string);
+        let all: BTreeSet<String> = declared.chain(former.cloned()).collect();
+        Ok(all.into_iter().collect())
     }
 
     async fn reconcile_locked(
@@ -153,13 +173,13 @@ impl Operations {
 
     /// Finds the drift in a stage, and the responses to it.
     async fn findings(&self, name: &str, staged: Staged) -> Result<Findings, EngineError> {
-        let (groups, diags) = declared_groups(&staged.root);
-        let declared = groups.into_iter().find(|group| &*group.name == name);
-        let Some(declared) = declared else {
-            let sources = &staged.loaded.sources;
-            let secrets = self.pool.secrets();
-            let diags = crate::diagnostics::convert_all(diags.iter(), sources, secrets);
-            return Err(EngineError::Diagnostics(diags));
+        let (declared, orphans) = match staged.root.groups.contains_key(name) {
+            true => (self.native_group(name, &staged)?, Vec::new()),
+            false => {
+                let newest = self.committed_group(name).await?;
+                let directory = self.group_directory(name).await?;
+                (newest.declared(), newest.orphans(&directory))
+            }
         };
         let reason = match declared.reconcile.mode {
             Mode::Enforce => self.obstacle(&declared, &staged).await?,
@@ -170,16 +190,11 @@ impl Operations {
             None => declared.reconcile.mode,
         };
         let summary = show::redacted_summary(&staged.stage, self.pool.secrets());
-        let drift = group_drift(&declared, &staged.stage, &summary);
+        let drift = group_drift(&declared, &staged.stage, &summary, &orphans);
         let allow_replace = declared.reconcile.allow_replace;
         let drift = drift.into_iter().map(|found| {
-            let change = found
-                .change
-                .map(|index| staged.stage.changes[index].action());
-            let replaces = change.is_some_and(|action| {
-                matches!(action, Action::Replace | Action::ReplaceCreateFirst)
-            });
-            let repair = found.drift.repair(replaces).filter(|_| change.is_some());
+            let repair = found.drift.repair(found.replaces);
+            let repair = repair.filter(|_| !found.changes.is_empty());
             let response = response(mode, repair, allow_replace);
             (found, response)
         });
@@ -193,6 +208,18 @@ impl Operations {
         };
         found.ask_about_others();
         Ok(found)
+    }
+
+    /// A group of the configuration, with its policies.
+    fn native_group(&self, name: &str, staged: &Staged) -> Result<DeclaredGroup, EngineError> {
+        let (groups, diags) = declared_groups(&staged.root);
+        let declared = groups.into_iter().find(|group| &*group.name == name);
+        declared.ok_or_else(|| {
+            let sources = &staged.loaded.sources;
+            let secrets = self.pool.secrets();
+            let diags = crate::diagnostics::convert_all(diags.iter(), sources, secrets);
+            EngineError::Diagnostics(diags)
+        })
     }
 
     /// Reason why the loop repairs nothing, although the group says `enforce`.
@@ -213,17 +240,19 @@ impl Operations {
         }
         let dir = &staged.root.dir;
         let trust = CommandTrust::new(dir, |name| std::env::var(name).ok());
-        let Some(group) = staged.root.groups.get(&declared.name) else {
-            return Ok(None);
+        let group = staged.root.groups.get(&declared.name);
+        let source = group.and_then(|group| staged.loaded.sources.get(group.span.file));
+        let file = match source {
+            Some(source) => source.name.to_string(),
+            // The store, which has the specification, may come with a clone.
+            None => format!("the committed specification of {name}"),
         };
-        let source = staged.loaded.sources.get(group.span.file);
-        let file = source.as_ref().map_or("", |source| &*source.name);
         let allow_replace = declared.reconcile.allow_replace;
         let text = format!("reconcile group {name}: enforce, allow_replace = {allow_replace}");
-        let trusted = trust.check(&text, Path::new(file));
+        let trusted = trust.check(&text, Path::new(&file));
         Ok(trusted.err().map(|error| match error {
             CommandError::Untrusted { .. } => format!(
-                "the mode \"enforce\" in {file} needs your trust, because the file belongs to the workspace: run `flightdeck reconcile --trust-workspace-plugins` once"
+                "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace-plugins` once"
             ),
             other => other.to_string(),
         }))
@@ -340,12 +369,8 @@ impl Findings {
         if repairs.is_empty() || is_closed(&repairs) {
             return;
         }
-        let stage = &self.staged.stage;
         for (found, response) in &mut self.drift {
-            let id = found.change.map(|index| stage.changes[index].id());
-            if *response == Response::Repair
-                && !id.is_some_and(|id| is_closed(&BTreeSet::from([id])))
-            {
+            if *response == Response::Repair && !is_closed(&ids(&self.staged.stage, found)) {
                 *response = Response::AskApproval;
             }
         }
@@ -353,16 +378,21 @@ impl Findings {
 
     /// Ids of the changes to make, and of those that need an approval.
     fn changes(&self) -> (BTreeSet<String>, BTreeSet<String>) {
-        let ids = |wanted: Response| {
+        let with = |wanted: Response| {
             let drift = self.drift.iter().filter(move |(_, is)| *is == wanted);
-            let changes = drift.filter_map(|(found, _)| found.change);
-            changes.map(|index| self.staged.stage.changes[index].id())
+            drift.flat_map(|(found, _)| ids(&self.staged.stage, found))
         };
         (
-            ids(Response::Repair).collect(),
-            ids(Response::AskApproval).collect(),
+            with(Response::Repair).collect(),
+            with(Response::AskApproval).collect(),
         )
     }
+}
+
+/// Ids of the changes that repair a member.
+fn ids(stage: &Stage, found: &DriftedMember) -> BTreeSet<String> {
+    let changes = found.changes.iter();
+    changes.map(|index| stage.changes[*index].id()).collect()
 }
 
 /// Text of an error, with the detail of its first diagnostic.

@@ -1,27 +1,33 @@
 //! Drift of a group, found in a stage of its resources.
 
 use super::change::{Change, Stage};
-use super::groups::member_key;
+use super::groups::{Instance, instances, member_key};
+use super::steps::has_effect;
 use group::MemberKey;
 use group::declared::DeclaredGroup;
 use group::drift::{Drift, ObservedMember, find};
 use group::order::Configuration;
+use group::scope::FileSet;
 use model::{Action, AttributeChange, ChangeView, DriftKind, StageSummary};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-/// Drift of a member, and the change that repairs it.
+/// Drift of a member, and the changes that repair it.
 #[derive(Debug)]
 pub struct DriftedMember {
     pub drift: Drift,
-    /// Index of the change; `None` if the stage changes nothing about it.
-    pub change: Option<usize>,
+    /// Indexes of the changes; empty if the stage changes nothing about it.
+    pub changes: Vec<usize>,
+    /// True if the changes replace the member.
+    pub replaces: bool,
 }
 
-/// Finds the drift of a group. `summary` is that of the stage.
+/// Finds the drift of a group. `summary` is that of the stage. `orphans` are the dedicated sets of
+/// a committed group that no member uses.
 pub fn group_drift(
     declared: &DeclaredGroup,
     stage: &Stage,
     summary: &StageSummary,
+    orphans: &[FileSet],
 ) -> Vec<DriftedMember> {
     let changed = summary
         .drift
@@ -33,37 +39,67 @@ pub fn group_drift(
             (d.address.as_str(), attributes.collect())
         })
         .collect();
-    let mut instances: BTreeMap<MemberKey, usize> = BTreeMap::new();
-    let (mut desired, mut observed) = (Vec::new(), Vec::new());
-    for (index, change) in stage.changes.iter().enumerate() {
-        if change.deposed.is_some() || change.address.config() != declared.instance {
-            continue;
-        }
-        let key = member_key(&change.address);
-        let view = &summary.changes[index];
+    let all = (0..stage.changes.len()).collect();
+    let instances = instances(declared, &stage.changes, &all);
+    let desired: Vec<MemberKey> = instances
+        .iter()
+        .filter(|(_, instance)| !instance.removes())
+        .map(|(key, _)| key.clone())
+        .collect();
+    let observed = instances.iter().map(|(key, instance)| {
+        let view = &summary.changes[instance.index];
         let drifted = drifted.get(view.address.as_str()).cloned();
-        if !removes(change) {
-            desired.push(key.clone());
-        }
         let drifted = drifted.unwrap_or_default();
-        observed.push(ObservedMember {
+        ObservedMember {
             key: key.clone(),
-            configuration: configuration(view, &drifted),
-            exists: !change.before.value.is_null(),
+            configuration: match instance.former[..] {
+                [] => configuration(view, &drifted),
+                // A commit has declared a successor.
+                [..] => Configuration::Differs,
+            },
+            exists: instance.exists(),
             drifted: drifted.iter().map(|a| a.path.clone()).collect(),
-        });
-        instances.insert(key, index);
-    }
-    let found = find(&desired, &observed, &[]);
-    let members = found.into_iter().map(|drift| DriftedMember {
-        change: member(&drift)
-            .and_then(|key| instances.get(key).copied())
-            .filter(|index| super::steps::has_effect(&stage.changes[*index])),
-        drift,
+        }
+    });
+    let observed: Vec<ObservedMember> = observed.collect();
+    let found = find(&desired, &observed, orphans);
+    let members = found.into_iter().map(|drift| {
+        let key = member(&drift);
+        let instance = key.and_then(|key| instances.get(key));
+        DriftedMember {
+            replaces: instance.is_some_and(replaces),
+            changes: instance
+                .map_or_else(Vec::new, |instance| repairs(declared, stage, key, instance)),
+            drift,
+        }
     });
     let mut members: Vec<DriftedMember> = members.collect();
-    members.extend(orphans(declared, stage, &desired));
+    members.extend(self::orphans(declared, stage, &desired));
     members
+}
+
+/// Changes that repair a member: those of its instances, and of the resources that live and die
+/// with them.
+fn repairs(
+    declared: &DeclaredGroup,
+    stage: &Stage,
+    key: Option<&MemberKey>,
+    instance: &Instance<'_>,
+) -> Vec<usize> {
+    let parts = stage.changes.iter().enumerate().filter(|(_, change)| {
+        change.deposed.is_none() && declared.parts.get(&change.address.to_string()) == key
+    });
+    let parts = parts.map(|(index, _)| index);
+    let all = [instance.index].into_iter().chain(parts);
+    let all = all.chain(instance.former.iter().copied());
+    all.filter(|index| has_effect(&stage.changes[*index]))
+        .collect()
+}
+
+/// Returns true if the repair of a member destroys an instance of it that is desired.
+fn replaces(instance: &Instance<'_>) -> bool {
+    let action = instance.change.action();
+    !instance.former.is_empty() || matches!(action, Action::Replace | Action::ReplaceCreateFirst)
 }
 
 /// Dedicated resources of members that the configuration no longer has.
@@ -84,7 +120,8 @@ fn orphans<'a>(
         drift: Drift::OrphanedAttachment {
             set: change.address.to_string(),
         },
-        change: None,
+        changes: Vec::new(),
+        replaces: false,
     })
 }
 

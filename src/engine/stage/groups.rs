@@ -143,20 +143,20 @@ pub fn changed_groups(
 }
 
 /// Change of a member's instance.
-struct Instance<'a> {
-    index: usize,
-    change: &'a Change,
+pub(super) struct Instance<'a> {
+    pub(super) index: usize,
+    pub(super) change: &'a Change,
     selected: bool,
     /// Selected destroys of instances that this one succeeds.
-    former: Vec<usize>,
+    pub(super) former: Vec<usize>,
 }
 
 impl Instance<'_> {
-    fn exists(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         !self.change.before.value.is_null() || !self.former.is_empty()
     }
 
-    fn removes(&self) -> bool {
+    pub(super) fn removes(&self) -> bool {
         matches!(self.change.action(), Action::Destroy | Action::Forget)
     }
 }
@@ -174,7 +174,7 @@ pub fn key_in(group: &DeclaredGroup, change: &Change) -> Option<MemberKey> {
 }
 
 /// Changes of the members of a group. A former instance belongs to its successor.
-fn instances<'a>(
+pub(super) fn instances<'a>(
     group: &DeclaredGroup,
     changes: &'a [Change],
     selected: &BTreeSet<usize>,

@@ -204,3 +204,36 @@ fn s3_16_directory_of_infrakit_is_adopted() {
     let planned = theirs.plan(json!({"Size": 2}), "1").unwrap();
     assert!(planned.is_noop(), "{planned:?}");
 }
+
+#[test]
+fn sets_without_an_instance_are_orphaned() {
+    let mut group = Workspace::default();
+    let spec = spec(&json!({"Size": 2}), "1");
+    group.commit(json!({"Size": 2}), "1");
+    assert_eq!(orphaned_sets(&spec, &group.directory), []);
+    // The file of a member is deleted by hand; another scope is none of the group's.
+    let files = &mut group.directory.files;
+    files.remove("instance-1.tf.json");
+    files.insert("other_dedicated_1.tf.json".to_owned(), "{}".to_owned());
+    let orphan = FileSet::parse("g_dedicated_1").unwrap();
+    assert_eq!(orphaned_sets(&spec, &group.directory), [orphan]);
+}
+
+#[test]
+fn resources_in_the_file_of_an_instance_are_its_parts() {
+    let text = json!({"ID": "g", "Properties": {
+        "Allocation": {"LogicalIDs": ["a"]},
+        "Instance": {"Properties": {"resource": {
+            "aws_instance": {"host": {}},
+            "aws_volume_attachment": {"data": {}},
+            "nfs": {"shared": {"@scope": "g"}},
+        }}},
+    }})
+    .to_string();
+    let (spec, _) = crate::spec::parse(&text, SourceMap::new().add("g.json", text.as_str()));
+    let spec = spec.unwrap();
+    let planned = plan(&spec, None, &Directory::default()).unwrap();
+    let parts = planned.committed.declared(&spec).parts;
+    let parts: Vec<(&str, String)> = parts.iter().map(|(a, k)| (&**a, k.to_string())).collect();
+    assert_eq!(parts, [("aws_volume_attachment.a-data", "a".to_owned())]);
+}

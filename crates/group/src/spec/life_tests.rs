@@ -1,6 +1,7 @@
 //! Files of a group through the life of its members, and the tags in them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use lang::source::SourceMap;
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use super::tests::{attached, managers, rendered, spec};
 use super::*;
 use crate::MemberKey;
 use crate::attachment::{Attachments, EndReason};
+use crate::drift::Mode;
 use crate::scope::{FileSet, next_instance};
 
 /// A directory with the files of one group.
@@ -180,5 +182,43 @@ fn s3_06_instances_have_tags_and_are_filtered_by_all_of_them() {
         ] {
             assert_eq!(has(&tags), matches, "{kind}: {tags:?}");
         }
+    }
+}
+
+/// InfraKit has one mode only, so the section is ours.
+#[test]
+fn reconcile_becomes_a_policy() {
+    let parsed = |reconcile: serde_json::Value| {
+        let text = json!({"ID": "g", "Properties": {
+            "Allocation": {"Size": 1},
+            "Instance": {"Properties": {"resource": {"aws_instance": {"host": {}}}}},
+            "Reconcile": reconcile,
+        }})
+        .to_string();
+        let file = SourceMap::new().add("g.json", text.as_str());
+        let (spec, diags) = parse(&text, file);
+        let problems: Vec<String> = diags.errors().map(|d| d.detail.to_string()).collect();
+        spec.map(|spec| spec.reconcile).ok_or(problems.join("; "))
+    };
+    assert_eq!(parsed(json!({})), Ok(ReconcilePolicy::default()));
+    let all = json!({"Mode": "enforce", "Every": "30s", "AllowReplace": true});
+    let policy = ReconcilePolicy {
+        mode: Mode::Enforce,
+        every: Duration::from_secs(30),
+        allow_replace: true,
+        ..ReconcilePolicy::default()
+    };
+    assert_eq!(parsed(all), Ok(policy));
+    for (reconcile, part) in [
+        (
+            json!({"Mode": "force"}),
+            "use one of observe, enforce, paused",
+        ),
+        (json!({"Every": "10ms"}), "1 second or more"),
+        (json!({"AllowReplace": "yes"}), "write true or false"),
+        (json!([]), "write an object"),
+    ] {
+        let problems = parsed(reconcile.clone()).unwrap_err();
+        assert!(problems.contains(part), "{reconcile}: {problems}");
     }
 }

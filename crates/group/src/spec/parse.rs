@@ -11,6 +11,7 @@ use super::instance::{KNOWN, TagPlace, init_path, tag_place};
 use super::reader::{Fields, Reader};
 use super::variables::Availability;
 use super::{GroupSpec, SpecResource, dedicated_scopes};
+use crate::declared::{MODES, ReconcilePolicy, SHORTEST_INTERVAL};
 use crate::policy::{Threshold, parse_duration, threshold};
 use crate::scope::Scope;
 use crate::{Allocation, ConfigHash};
@@ -45,12 +46,14 @@ fn group(reader: &mut Reader<'_>, root: &Node) -> Option<GroupSpec> {
         reader.error(top.span, INVALID, detail);
         return None;
     };
-    let known = ["Allocation", "Instance", "Flavor", "Updating"];
+    let known = ["Allocation", "Instance", "Flavor", "Updating", "Reconcile"];
     let fields = reader.fields(properties, "Properties", &known)?;
     let allocation = allocation(reader, &fields);
     let updating = fields
         .get("Updating")
         .and_then(|node| updating(reader, node));
+    let reconcile = fields.get("Reconcile");
+    let reconcile = reconcile.and_then(|node| self::reconcile(reader, node));
     let instance = section(
         reader,
         &fields,
@@ -100,6 +103,7 @@ fn group(reader: &mut Reader<'_>, root: &Node) -> Option<GroupSpec> {
         init: flavored.init.map(|(init, _)| init),
         threshold,
         skip_drain,
+        reconcile: reconcile.unwrap_or_default(),
     })
 }
 
@@ -176,6 +180,34 @@ fn updating(reader: &mut Reader<'_>, node: &Node) -> Option<(Option<Threshold>, 
             None
         }
     }
+}
+
+/// Section of ours, because InfraKit has one mode only.
+fn reconcile(reader: &mut Reader<'_>, node: &Node) -> Option<ReconcilePolicy> {
+    let fields = reader.fields(node, "Reconcile", &["Mode", "Every", "AllowReplace"])?;
+    let mut policy = ReconcilePolicy::default();
+    if let Some(node) = fields.get("Mode") {
+        let text = reader.text(node, "Mode")?;
+        match MODES.iter().find(|(name, _)| *name == text) {
+            Some((_, mode)) => policy.mode = *mode,
+            None => {
+                let names = MODES.map(|(name, _)| name).join(", ");
+                let detail = format!("The mode {text:?} is unknown; use one of {names}.");
+                reader.error(node.span, INVALID, detail);
+            }
+        }
+    }
+    if let Some(node) = fields.get("Every") {
+        match parse_duration(reader.text(node, "Every")?) {
+            Ok(every) if every >= SHORTEST_INTERVAL => policy.every = every,
+            Ok(_) => reader.error(node.span, "Invalid duration", "Use 1 second or more."),
+            Err(error) => reader.error(node.span, "Invalid duration", sentence(&error)),
+        }
+    }
+    if let Some(node) = fields.get("AllowReplace") {
+        policy.allow_replace = reader.flag(node, "AllowReplace")?;
+    }
+    Some(policy)
 }
 
 fn section<'n>(

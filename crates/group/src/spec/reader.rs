@@ -116,6 +116,14 @@ impl<'t> Reader<'t> {
         }
     }
 
+    pub(super) fn flag(&mut self, node: &Node, subject: &str) -> Option<bool> {
+        let NodeKind::Bool(flag) = node.kind else {
+            self.wrong_type(node, subject, "true or false");
+            return None;
+        };
+        Some(flag)
+    }
+
     /// A list of texts.
     pub(super) fn texts(&mut self, node: &Node, subject: &str) -> Option<Vec<String>> {
         let NodeKind::Array(items) = &node.kind else {

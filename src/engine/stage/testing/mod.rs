@@ -9,6 +9,7 @@ mod table;
 mod workspace;
 
 pub use lab::address;
+pub use plan::plan;
 pub use single_provider::{SingleProvider, link_id, unknown, with};
 pub use state::state;
 pub use table::check;

@@ -8,6 +8,7 @@ mod checks;
 mod configuration;
 mod expansion;
 mod explanations;
+mod group_drift;
 mod imports;
 mod links;
 mod modules;
