@@ -211,7 +211,7 @@ fn sets_without_an_instance_are_orphaned() {
     let spec = spec(&json!({"Size": 2}), "1");
     group.commit(json!({"Size": 2}), "1");
     assert_eq!(orphaned_sets(&spec, &group.directory), []);
-    // The file of a member is deleted by hand; another scope is none of the group's.
+    // The file of a member is deleted by hand; the group has no such other scope.
     let files = &mut group.directory.files;
     files.remove("instance-1.tf.json");
     files.insert("other_dedicated_1.tf.json".to_owned(), "{}".to_owned());
