@@ -152,6 +152,25 @@ const MEMBERS: &[Rule] = &[
         ..RULE
     },
     Rule {
+        rule: "a changed member is not replaced again by the same deploy",
+        before: "w, count 2, size 1; g, group of w",
+        after: "w, count 2, size 2; g, group of w, patient, health test -e go",
+        script: &[(
+            "update w[0]",
+            &[AskLater(&[
+                "retry 0 when waiting for health",
+                "skip 0",
+                "skip 1 when waiting for health: 0 skipped, 1 pending",
+            ])],
+        )],
+        calls: "update w[0], update w[1]",
+        answers: Some(
+            "retry 0 refused (the change of 0 succeeded, and to replace it needs a new stage; cancel the deploy, and run the command again when it has ended), \
+             skip 0 ok, skip 1 ok",
+        ),
+        ..RULE
+    },
+    Rule {
         rule: "requests that the rollout does not allow are refused with the reason",
         before: "w, count 2, size 1; g, group of w",
         after: "w, count 2, size 2; g, group of w",

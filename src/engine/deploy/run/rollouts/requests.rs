@@ -158,7 +158,8 @@ impl Deploying {
             },
             RolloutVerb::Skip | RolloutVerb::Retry => {
                 let member = find_member(rollout, member.unwrap_or_default())?;
-                let state = rollout.step(&member).map(|step| step.state);
+                let step = rollout.step(&member);
+                let state = step.map(|step| step.state);
                 // The operation of a failed change has ended, and nothing of the batch follows it.
                 if matches!(state, Some(StepState::Failed(_))) {
                     return Err(format!(
@@ -176,6 +177,12 @@ impl Deploying {
                         ));
                     }
                     _ if state == Some(StepState::Skipped) => Event::RetryMember { member },
+                    // The replacement that it would need is not approved.
+                    _ if step.is_some_and(group::rollout::Step::has_changed) => {
+                        return Err(format!(
+                            "the change of {member} succeeded, and to replace it needs a new stage; cancel the deploy, and run the command again when it has ended"
+                        ));
+                    }
                     _ => {
                         return Err(format!(
                             "no change of {member} failed; while the deploy runs, only a skipped member can be retried"
