@@ -1,8 +1,10 @@
 //! Rolling updates of groups, with real hooks: order and records, trust, and a kill in the middle.
 
 use crate::Lab;
+use crate::support::Workspace;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 pub(crate) const SERVERS: &str = r#"
@@ -101,8 +103,21 @@ pub(crate) fn begin_deploy(
     args: &[&str],
     seen: impl Fn(&str) -> bool,
 ) -> (Child, JsonLines) {
+    begin_deploy_at(&lab.workspace, args, None, seen)
+}
+
+/// As [`begin_deploy`], with a home directory for the trust in hooks.
+pub(crate) fn begin_deploy_at(
+    workspace: &Workspace,
+    args: &[&str],
+    home: Option<&Path>,
+    seen: impl Fn(&str) -> bool,
+) -> (Child, JsonLines) {
     let args = [&["deploy", "--auto-approve", "--json"], args].concat();
-    let mut command: Command = lab.workspace.command(&args);
+    let mut command: Command = workspace.command(&args);
+    if let Some(home) = home {
+        command.env("HOME", home);
+    }
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let found = lines.by_ref().map_while(Result::ok);

@@ -16,6 +16,7 @@ mod groups;
 mod member_hashes;
 mod mixed_order;
 mod plantimestamp;
+mod process_rollouts;
 mod processes;
 mod reconcile;
 mod reconcile_committed;

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_flightdeck");
+pub const BINARY: &str = env!("CARGO_BIN_EXE_flightdeck");
 
 /// Workspace with one web server; the server ends with the test.
 struct Web {
@@ -82,27 +82,27 @@ resource "local_process" "web" {{
         })
     }
 
-    /// Answer of the server to a request, whole.
-    fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
     fn is_unchanged(&self) -> bool {
         let run = self.workspace.run(&["stage", "--detailed-exitcode"]);
         run.code == Some(0)
     }
 }
 
+/// Answer of a server to a request, whole.
+pub fn ready(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    write!(stream, "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 /// Waits for a condition, with a deadline for slow machines.
 #[track_caller]
-fn until(what: &str, condition: impl Fn() -> bool) {
+pub fn until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition() {
         assert!(Instant::now() < deadline, "not in time: {what}");
@@ -134,7 +134,7 @@ fn process_is_created_replaced_created_again_and_destroyed() {
     assert!(run.status.success(), "{run:?}");
     let first = web.process().unwrap();
     assert!(first.is_running());
-    assert!(web.get("/ready").starts_with("HTTP/1.1 200 "));
+    assert!(ready(web.port).starts_with("HTTP/1.1 200 "));
     let log = web.workspace.read("log/web.log");
     assert!(
         log.contains("release v1 on port ") && log.contains("GET /ready 200"),
@@ -152,7 +152,7 @@ fn process_is_created_replaced_created_again_and_destroyed() {
     web.deploy(&["--var", "release=v2-broken"]);
     let second = web.process().unwrap();
     assert!(!first.is_running() && second.is_running());
-    assert!(web.get("/ready").starts_with("HTTP/1.1 503 "));
+    assert!(ready(web.port).starts_with("HTTP/1.1 503 "));
 
     web.deploy(&[]);
     let third = web.process().unwrap();
