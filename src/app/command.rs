@@ -10,6 +10,7 @@ mod table;
 use super::msg::Effect;
 use super::screens::is_unfolded;
 use super::state::{Context, State};
+use actions::{is_paused, is_running};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use std::borrow::Cow;
@@ -95,6 +96,8 @@ impl Command {
             "failures" if state.context() == Context::Failures => "deploys",
             "follow" if state.log.follow => "pause",
             "unfold" if is_unfolded(state) => "fold",
+            "group-pause" if is_paused(state) => "resume",
+            "plugin-restart" if !is_running(state) => "start",
             "engine-log" if state.context() == Context::Tracing => "plugin logs",
             _ => self.short,
         };

@@ -26,11 +26,13 @@ mod unknown;
 mod welcome;
 
 pub use beside::beside;
-pub use call::{call, finished, finished_line, finished_state, open_state, outcome, outcome_sign};
+pub use call::{
+    call, finished, finished_line, finished_state, open_state, outcome, outcome_sign, reported,
+};
 pub use chain::{duration_of_deploy, reason_of_operation};
 pub use change::{
     Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
-    grouped, long_attribute, output, output_head, replaced_value,
+    grouped, long_attribute, neighbours, output, output_head, replaced_value,
 };
 pub use comparison::comparison;
 pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
@@ -45,7 +47,7 @@ pub use identity::{Varying, varying};
 pub use launches::{cause, launches};
 pub use log_text::log_text;
 pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
-pub use operation_log::newest_log_text;
+pub use operation_log::{Reported, newest_log_text};
 pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{
     log_line, output_value, short_provider, state_output, state_row, stream_label, telling_values,

@@ -167,11 +167,12 @@ fn charts(rest: &mut Rect, h: u16) -> Rect {
         ..16 => 0,
         16..20 => 1,
         20..32 => 2,
-        _ => 3,
+        32..38 => 3,
+        _ => 4,
     };
     let charts = top(rest, rows);
     // A blank line separates high charts from the list.
-    top(rest, rows / 3);
+    top(rest, u16::from(rows > 2));
     charts
 }
 
@@ -418,7 +419,8 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
     };
     let is_urgent = all.iter().any(|i| state.is_urgent(i));
     let what = match (crashes, n) {
-        _ if !is_urgent => format!("{n} unused failed"),
+        _ if !is_urgent && all.iter().all(is_down) => format!("{n} gave up (unused)"),
+        _ if !is_urgent => format!("{n} failed (unused)"),
         (0, 1) if all.iter().all(is_down) => "1 plugin gave up".to_owned(),
         (0, _) if all.iter().all(is_down) => format!("{n} plugins gave up"),
         (1, 1) => "1 plugin crash".to_owned(),

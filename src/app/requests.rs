@@ -35,14 +35,23 @@ pub(super) fn follow_foreign_rollouts(state: &mut State, effects: &mut Vec<Effec
     }
 }
 
-/// Requests the operations of the deploy under the cursor of the History screen.
+/// Requests the operations of the deploy under the cursor of the History screen, or of the newest
+/// deploy with the failure under the cursor.
 pub(super) fn ask_for_operations(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.context() != Context::History {
-        return;
-    }
-    let key = state.list().key.as_ref().and_then(RowKey::number);
+    let key = state.list().key.as_ref();
+    let number = key.and_then(RowKey::number);
     let mut all = state.loaded.history.iter().flatten();
-    let found = all.find(|d| key.is_none_or(|key| d.deploy.unsigned_abs() == key));
+    let found = match state.context() {
+        Context::History => all.find(|d| number.is_none_or(|n| d.deploy.unsigned_abs() == n)),
+        Context::Failures => {
+            let of = key.and_then(RowKey::text);
+            let mut groups = state.loaded.failures.iter().flatten();
+            let group = groups.find(|g| of.is_none_or(|of| *g.fingerprint == *of));
+            let deploy = group.and_then(|g| g.deploys.first());
+            all.find(|d| Some(&d.deploy) == deploy)
+        }
+        _ => None,
+    };
     let ended = found.filter(|d| d.outcome != DeployOutcome::Running);
     let Some(deploy) = ended.map(|d| d.deploy) else {
         return;

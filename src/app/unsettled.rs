@@ -474,7 +474,7 @@ fn target_text(target: &Target) -> &'static str {
     match target {
         Target::Deploy => "goes to the operations of the deploy",
         Target::Unknown(_) => "opens the list of unknown outcomes",
-        Target::Plugin(_) => "shows its failed launches; s there starts it again",
+        Target::Plugin(_) => "shows its failed launches; R there starts it again",
         Target::Stage | Target::StageRow(_) => "goes to the Stage screen",
         Target::State => "goes to the State screen",
         Target::Diagnostics => "lists all errors and warnings",

@@ -253,8 +253,11 @@ fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
     push_sample(&mut state.samples.waiting, waiting);
     // The next second begins with the present calls.
     count_calls(state);
-    let finished = std::mem::take(&mut state.samples.finished_now);
-    push_sample(&mut state.samples.finished, finished);
+    let mut took = std::mem::take(&mut state.samples.took_now);
+    took.sort_unstable();
+    push_sample(&mut state.samples.finished, took.len() as u64);
+    let p95 = took.get((took.len() * 95).div_ceil(100).saturating_sub(1));
+    push_sample(&mut state.samples.p95_ms, p95.copied().unwrap_or(0));
     state.expire_message();
     follow_foreign_rollouts(state, effects);
     if !state.place.configured && state.questions.seek_configuration() {

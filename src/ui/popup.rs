@@ -39,8 +39,7 @@ fn part(part: &Part, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
             None
         }
         Part::Choices(choices) => {
-            let all = [&[choices.line()], choices.below.as_slice()].concat();
-            lines(&all, area, brush);
+            lines(&[choices.line()], area, brush);
             None
         }
         Part::Input(one) => input(one, area, brush),

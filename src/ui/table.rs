@@ -3,7 +3,7 @@
 use super::paint::Brush;
 use crate::app::address::shorten_addresses;
 use crate::app::column::{Column, Placed, Width};
-use crate::app::doc::{Fit, Line, Role, cells_of, span};
+use crate::app::doc::{Fit, Line, Role, cells_of, omittable};
 use crate::app::list::{HEADING_NOTE, Row};
 use crate::app::text::{truncate_end, width};
 use ratatui::layout::Rect;
@@ -102,13 +102,15 @@ impl Table<'_> {
         let row = &self.rows[i];
         if row.heading {
             let text = row.key.text().unwrap_or_default();
-            let cells = area.width.saturating_sub(2);
+            let right = area.width.saturating_sub(2);
             let (text, note) = text.split_once(HEADING_NOTE).unwrap_or((text, ""));
-            let mut l = vec![span(Role::Heading, text)];
-            if !note.is_empty() {
-                l.push(span(Role::Dim, format!("{HEADING_NOTE}{note}")));
+            let used = brush.text(area.x + 1, area.y, right, Role::Heading, text);
+            // The note belongs to the last column, above the cells of which it stands.
+            if let Some((_, x, cells)) = placed.last().filter(|(_, x, _)| *x > used) {
+                let (bars, text) = note.split_at(note.find(' ').unwrap_or(note.len()));
+                let l = vec![omittable(Role::Busy, bars), omittable(Role::Dim, text)];
+                brush.line(area.x + 1 + x, area.y, *cells, &l, false);
             }
-            brush.line(area.x + 1, area.y, cells, &l, false);
             return;
         }
         match cells {

@@ -326,7 +326,7 @@ fn drawn(canvas: &mut Canvas, c: char, x: usize, y: usize, fg: Rgb) -> bool {
             let height = HEIGHT * eighths / 8;
             canvas.rect(x, y + HEIGHT - height, WIDTH, height, fg, 255);
         }
-        '░' => canvas.rect(x, y + 4, WIDTH, HEIGHT - 8, fg, 50),
+        '░' => canvas.rect(x, y, WIDTH, HEIGHT, fg, 64),
         '▌' => canvas.rect(x, y, WIDTH / 2, HEIGHT, fg, 255),
         '▕' => canvas.rect(x + WIDTH - 2, y + 2, 1, HEIGHT - 4, fg, 255),
         '▏' => canvas.rect(x + 1, y + 2, 1, HEIGHT - 4, fg, 255),

@@ -204,7 +204,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("event ", SOON)?;
     pty.keys("{")?;
     pty.wait("event 0", SOON)?;
-    pty.keys("F")?;
+    pty.keys("x")?;
     pty.wait("create failed", SOON)?;
     album.shot(&pty, "replay")?;
     esc(&mut pty, "event ")?;

@@ -41,8 +41,8 @@ pub static GROUPS: &[Group] = &[
             (&["cancel"], ""),
             (&["forget"], ""),
             (
-                &["group-pause", "group-resume", "group-logs"],
-                "pause, resume the rollout; its log",
+                &["group-pause", "group-logs"],
+                "pause or resume the rollout; its log",
             ),
             (&["group-abort"], ""),
             (
@@ -54,7 +54,6 @@ pub static GROUPS: &[Group] = &[
                 &["group-free", "group-rollback"],
                 "free it; back to its earlier commit",
             ),
-            (&["plugin-start"], ""),
             (&["plugin-restart"], ""),
             (&["plugin-stop"], ""),
             (&["plugin-enable"], ""),

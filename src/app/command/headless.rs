@@ -23,7 +23,6 @@ pub static LINES: &[(&str, &str)] = &[
     ("group-free", "flightdeck group free NAME"),
     ("group-logs", "flightdeck logs PLUGIN"),
     ("group-pause", "flightdeck group pause NAME"),
-    ("group-resume", "flightdeck group resume NAME"),
     ("group-retry", "flightdeck group retry NAME KEY"),
     ("group-rollback", "flightdeck group rollback NAME"),
     ("group-scale", "flightdeck group scale NAME SIZE"),
@@ -91,7 +90,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
     ("opens an editor from the console", &["edit"]),
     (
         "acts on a process of the open console; a command line has its own processes",
-        &["plugin-enable", "plugin-restart", "plugin-start", "plugin-stop"],
+        &["plugin-enable", "plugin-restart", "plugin-stop"],
     ),
     (
         "shows what happens in the open console; a command line prints its own progress",

@@ -31,7 +31,9 @@ pub(super) const DRASTIC: &[&str] = &[
 /// Former names of commands, which files of keys may still use, with their current names.
 pub static FORMER_NAMES: &[(&str, &str)] = &[
     ("incident", "incidents"),
+    ("group-resume", "group-pause"),
     ("leave", "deselect"),
+    ("plugin-start", "plugin-restart"),
     ("take", "select"),
     ("take-all", "select-all"),
     ("take-none", "deselect-all"),
@@ -55,8 +57,7 @@ pub static COMMANDS: &[Command] = commands![
     // Start
     "start-open", "enter", "go there", "go to this matter, or open its list", Scope::In(&[Start]), has_row, open_unsettled;
     // Plugins
-    "plugin-start", "s", "start", "start this plugin, also after it gave up", Scope::In(&[Plugins]), can_start, plugin_start;
-    "plugin-restart", "R", "restart", "restart it; asks if calls are in progress", Scope::In(&[Plugins]), can_restart, plugin_restart;
+    "plugin-restart", "R", "restart", "start or restart it; asks during calls", Scope::In(&[Plugins]), can_restart, plugin_restart;
     "plugin-stop", "S", "stop", "stop it; asks if calls are in progress", Scope::In(&[Plugins]), can_stop, plugin_stop;
     "plugin-enable", "E", "", "enable or disable this plugin", Scope::In(&[Plugins]), on_program, plugin_toggle;
     "plugin-logs", "l", "logs", "show the log of this plugin", Scope::In(&[Plugins]), has_row, plugin_logs;
@@ -107,7 +108,7 @@ pub static COMMANDS: &[Command] = commands![
     "replay-play", "space", "play", "play or pause the replay", Scope::In(&[Replay]), always, replay_play;
     "replay-faster", "+", "", "play faster", Scope::In(&[Replay]), always, replay_faster;
     "replay-slower", "-", "", "play slower", Scope::In(&[Replay]), always, replay_slower;
-    "replay-failure", "F", "next failure", "go to the next failure", Scope::In(&[Replay]), has_failure, replay_failure;
+    "replay-failure", "x", "next failure", "go to the next failure", Scope::In(&[Replay]), has_failure, replay_failure;
     "replay-forward", "]", "forward", "one event forward", Scope::In(&[Replay]), always, replay_forward;
     "replay-back", "[", "back", "one event back", Scope::In(&[Replay]), always, replay_back;
     "replay-end", "}", "end", "go to the end of the deploy", Scope::In(&[Replay]), always, replay_end;
@@ -118,16 +119,15 @@ pub static COMMANDS: &[Command] = commands![
     "history-reload", "r", "", "reload the history", Scope::In(&[History, Failures]), always, reload_history;
     // State
     "state-refresh", "F", "refresh…", "stage a refresh of this resource only", Scope::In(&[State]), on_resource, refresh_resource;
-    "state-replace", "P", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
+    "state-replace", "p", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
     "state-reload", "r", "", "reload the state", Scope::In(&[State]), always, reload_state;
     // Groups
-    "group-pause", "p", "pause", "pause the rollout of this group", Scope::In(&[Groups]), can_pause, pause_rollout;
-    "group-resume", "R", "resume", "resume it; stages again without a deploy", Scope::In(&[Groups]), can_resume, resume_rollout;
+    "group-pause", "p", "pause", "pause the rollout, or resume it", Scope::In(&[Groups]), has_open_rollout, pause_rollout;
     "group-abort", "A", "abort…", "end the rollout early; asks first", Scope::In(&[Groups]), has_open_rollout, ask_abort_rollout;
-    "group-skip", "S", "skip…", "skip this member in the rollout; asks first", Scope::In(&[Groups]), on_open_member, ask_skip_member;
+    "group-skip", "K", "skip…", "skip this member in the rollout; asks first", Scope::In(&[Groups]), on_open_member, ask_skip_member;
     "group-retry", "t", "retry…", "repeat the change of a member; asks first", Scope::In(&[Groups]), on_open_member, ask_retry_member;
     "group-scale", "=", "", "set the number of members", Scope::In(&[Groups]), can_change_group, ask_scale;
-    "group-free", "F", "", "stop to manage this group; asks first", Scope::In(&[Groups]), can_change_group, ask_free;
+    "group-free", "X", "", "stop to manage this group; asks first", Scope::In(&[Groups]), can_change_group, ask_free;
     "group-rollback", "b", "", "commit its earlier specification; asks first", Scope::In(&[Groups]), can_change_group, ask_roll_back;
     "group-logs", "l", "logs", "show the log of the plugin of this group", Scope::In(&[Groups]), has_row, group_logs;
     "groups-reload", "r", "", "reload the groups", Scope::In(&[Groups]), always, reload_groups;

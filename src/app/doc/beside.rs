@@ -5,8 +5,8 @@ use super::{Doc, Line, Role, cells_of, span};
 /// Blank cells between two parts.
 const GAP: usize = 4;
 
-/// Puts `right` beside the last lines of `left` if both fit into `cells` cells, otherwise below
-/// them after a blank line.
+/// Puts `right` beside the first lines of `left` that leave space for it in `cells` cells: as many
+/// as it has, or half as many at the end. Without such lines, it follows after a blank line.
 pub fn beside(mut left: Doc, right: Doc, cells: usize) -> Doc {
     if left.is_empty() || right.is_empty() {
         left.extend(right);
@@ -14,17 +14,12 @@ pub fn beside(mut left: Doc, right: Doc, cells: usize) -> Doc {
     }
     let widest = |doc: &[Line]| doc.iter().map(cells_of).max().unwrap_or(0);
     let room = cells.saturating_sub(widest(&right) + GAP);
-    let long = left.iter().rposition(|l| cells_of(l) > room);
-    let mut first = long.map_or(0, |at| at + 1);
-    // A blank line after long ones separates both parts from them.
-    first += usize::from(left.get(first).is_some_and(Vec::is_empty));
-    // Beside less than half of it, the right part would look lost.
-    if (left.len() - first) * 2 < right.len() {
+    let Some((first, end)) = lines_with_room(&left, room, right.len()) else {
         left.push(Line::new());
         left.extend(right);
         return left;
-    }
-    let column = (widest(&left[first..]) + GAP)
+    };
+    let column = (widest(&left[first..end]) + GAP)
         .max(cells / 2)
         .min(room + GAP);
     for (at, line) in right.into_iter().enumerate() {
@@ -36,6 +31,33 @@ pub fn beside(mut left: Doc, right: Doc, cells: usize) -> Doc {
         l.extend(line);
     }
     left
+}
+
+/// First lines with room for a part of `height` lines beside them, and the end of these lines.
+fn lines_with_room(left: &[Line], room: usize, height: usize) -> Option<(usize, usize)> {
+    let is_long = |l: &Line| cells_of(l) > room;
+    let mut first = 0;
+    loop {
+        let length = left[first..].iter().position(is_long);
+        let end = length.map_or(left.len(), |length| first + length);
+        // A blank line after long ones separates both parts from them.
+        if first > 0 && left.get(first).is_some_and(Vec::is_empty) {
+            first += 1;
+        }
+        let lines = end.saturating_sub(first);
+        // Beside less than half of it, a part at the end would look lost.
+        let fits = match end == left.len() {
+            true => lines * 2 >= height,
+            false => lines >= height,
+        };
+        if fits {
+            return Some((first, end));
+        }
+        if end == left.len() {
+            return None;
+        }
+        first = end + 1;
+    }
 }
 
 #[cfg(test)]
@@ -63,6 +85,12 @@ mod tests {
                 "a long one\nb      1\nc      2",
             ),
             (&["a long one"], &["1", "2"], 12, "a long one\n\n1\n2"),
+            (
+                &["a", "b", "a long one"],
+                &["1", "2"],
+                12,
+                "a     1\nb     2\na long one",
+            ),
             (&[], &["1"], 12, "1"),
             (&["a"], &[], 12, "a"),
         ] {

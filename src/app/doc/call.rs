@@ -1,5 +1,6 @@
 //! Details of a call: its state, blockers, locks and usual duration.
 
+use super::operation_log::{LOGGED_OPERATIONS, Reported};
 use super::{Doc, Line, Role, beside, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::layout;
@@ -51,6 +52,15 @@ pub fn call(state: &State, c: &CallView) -> Doc {
     beside(doc, others, layout::detail_size(state).0)
 }
 
+/// Progress that the plugin of a running call reports; `None` if too many calls run to read the log
+/// for each.
+pub fn reported(state: &State, c: &CallView) -> Option<Reported> {
+    if state.view.calls.len() > LOGGED_OPERATIONS {
+        return None;
+    }
+    Reported::of(state, &c.plugin, c.resource.as_deref()?, c.started_at?)
+}
+
 /// Appends plugin, slot, times, and the usual duration of a call.
 fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
     let slot = c
@@ -80,6 +90,9 @@ fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
             None => "no earlier call of this kind".to_owned(),
         },
     );
+    if let Some(reported) = reported(state, c) {
+        push_pair(doc, "reported", reported.text());
+    }
     let deadline = match (c.deadline_ms, c.started_at) {
         (Some(ms), Some(at)) => {
             let end = at + i64::try_from(ms).unwrap_or(0);

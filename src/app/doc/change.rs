@@ -9,7 +9,7 @@ mod tests;
 mod text;
 
 pub use attribute::{Extent, long_attribute};
-pub use explain::explain;
+pub use explain::{explain, neighbours};
 pub use grouped::{Grouped, grouped};
 pub use summary::{changed_values, replaced_value};
 pub(super) use text::difference;
@@ -59,12 +59,6 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, extent: Extent) -> Doc {
     }
     push_attributes(&mut doc, c, extent);
     push_commands(&mut doc, c);
-    if !c.needs.is_empty() {
-        push_heading(&mut doc, "needs");
-        for n in &c.needs {
-            doc.push(line(Role::Plain, format!("  {n}")));
-        }
-    }
     doc
 }
 

@@ -96,12 +96,19 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
         None => parts.extend(work(state)),
     }
     let lock = match (&state.view.lock, state.view.lock_is_ours) {
-        (Some(_), true) => Some(line(Role::Plain, "  lock: this console")),
+        (Some(_), true) => Some((line(Role::Plain, "  lock: this console"), "  lock: ours")),
         // Another lock owner is shown further to the left.
         (Some(_), false) => None,
-        (None, _) => Some(line(Role::Dim, "  lock: free")),
+        (None, _) => Some((line(Role::Dim, "  lock: free"), "")),
     };
-    parts.extend(linked(None, lock.map(|lock| omittable_part(1, lock))));
+    let lock = lock.map(|(line, short)| Part {
+        line,
+        forms: match short {
+            "" => vec![(1, Line::new())],
+            short => vec![(0, super::line(Role::Plain, short)), (1, Line::new())],
+        },
+    });
+    parts.extend(linked(None, lock));
     fit_parts(parts, cells)
 }
 

@@ -1,10 +1,12 @@
 //! Details of a deploy in the history, and of groups of failures.
 
-use super::operation::{last_lines, operation_sign};
+use super::operation::{last_lines, list_dependents, operation_sign};
 use super::{
-    Doc, Line, Role, address, counts, mode, outcome_role, push_heading, push_pair, push_text, span,
+    Doc, Line, Role, address, cells_of, counts, mode, omittable, outcome_role, push_heading,
+    push_pair, push_text, span,
 };
 use crate::app::format::{aligned, count, date_s, duration};
+use crate::app::layout;
 use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::text::width;
@@ -63,7 +65,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             push_text(&mut doc, Role::Dim, "    ", &addresses.join(", "));
         }
     }
-    push_slowest(state, d, &mut doc);
+    push_timeline(state, d, TIMED, &mut doc);
     push_deploys(state, &mut doc, "durations", Some(d.deploy));
     push_heading(&mut doc, "next");
     push_keys(
@@ -103,30 +105,55 @@ fn plugins_used(state: &State, d: &DeploySummary) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// Maximum number of slow operations of a deploy.
-const SLOWEST: usize = 5;
+/// Maximum number of operations on the time axis of a deploy.
+const TIMED: usize = 12;
 
-/// Lists the slowest operations of a deploy, if its operations are loaded.
-fn push_slowest(state: &State, d: &DeploySummary, doc: &mut Doc) {
+/// Most cells of the time axis.
+const AXIS_CELLS: usize = 72;
+
+/// Draws the failed and the longest operations of a deploy, `most` of them, as bars on a time axis
+/// in the order of their starts, if its operations are loaded.
+fn push_timeline(state: &State, d: &DeploySummary, most: usize, doc: &mut Doc) {
     let all = state.operations_of(d.deploy).unwrap_or_default().iter();
-    let mut all: Vec<&Operation> = all.filter(|o| o.took_ms.is_some()).collect();
-    all.sort_by_key(|o| std::cmp::Reverse(o.took_ms));
-    all.truncate(SLOWEST);
-    let longest = all.first().and_then(|o| o.took_ms).unwrap_or(0);
-    if all.len() < 2 {
+    let timed = all.filter_map(|o| Some((o, o.began? - d.began, i64::try_from(o.took_ms?).ok()?)));
+    let mut timed: Vec<(&Operation, i64, i64)> = timed.collect();
+    if timed.len() < 2 {
         return;
     }
-    push_heading(doc, "slowest operations");
-    let name = all.iter().map(|o| width(&o.address)).max().unwrap_or(0);
-    doc.extend(all.into_iter().map(|o| {
+    let all = timed.len();
+    timed.sort_by_key(|(o, _, took)| std::cmp::Reverse((o.failure.is_some(), *took)));
+    timed.truncate(most);
+    timed.sort_by_key(|(_, from, _)| *from);
+    let name = timed.iter().map(|(o, ..)| width(&o.address)).max();
+    let name = name.unwrap_or(0);
+    let ends = timed.iter().map(|(_, from, took)| from + took);
+    let whole = ends.max().unwrap_or(0).max(1);
+    // Sign, gaps and duration stand before the axis.
+    let room = layout::detail_size(state).0.saturating_sub(name + 17);
+    let axis = room.clamp(BAR_CELLS, AXIS_CELLS);
+    let heading = match all {
+        all if all > most => format!("timeline of #{} ({most} of {all})", d.deploy),
+        _ => format!("timeline of #{}", d.deploy),
+    };
+    push_heading(doc, &heading);
+    let end = duration(u64::try_from(whole).unwrap_or(0));
+    let ticks = format!("0 s{end:>0$}", axis - 3);
+    if let Some(heading) = doc.last_mut() {
+        let gap = (name + 15).saturating_sub(cells_of(heading));
+        heading.push(omittable(Role::Dim, format!("{}{ticks}", " ".repeat(gap))));
+    }
+    let cell = |ms: i64| usize::try_from(ms * axis as i64 / whole).unwrap_or(0);
+    doc.extend(timed.into_iter().map(|(o, from, took)| {
         let (sign, role) = operation_sign(o.state);
-        let ms = o.took_ms.unwrap_or(0);
         let gap = " ".repeat(name.saturating_sub(width(&o.address)));
+        let first = cell(from).min(axis - 1);
+        let bar = "━".repeat((cell(from + took).max(first + 1)) - first);
+        let took = aligned(duration(o.took_ms.unwrap_or(0)));
         vec![
             span(role, format!("  {sign} ")),
             span(Role::Plain, format!("{}{gap}  ", o.address)),
-            span(Role::Plain, format!("{:>7}  ", aligned(duration(ms)))),
-            span(role, duration_bar(ms, longest)),
+            span(Role::Plain, format!("{took:>7}  ")),
+            omittable(role, format!("{}{bar}", " ".repeat(first))),
         ]
     }));
 }
@@ -270,6 +297,18 @@ fn push_newest(state: &State, g: &FailureGroup, doc: &mut Doc) {
     }
 }
 
+/// Lists the operations that the newest failure of a group blocked, if those of its deploy are
+/// loaded.
+fn push_blocked(state: &State, g: &FailureGroup, doc: &mut Doc) {
+    let newest = g.deploys.first();
+    let all = newest.and_then(|deploy| state.operations_of(*deploy));
+    let all = all.unwrap_or_default();
+    let is_of = |o: &&Operation| matches!(&o.failure, Some(f) if f.fingerprint == g.fingerprint);
+    if let Some(failed) = all.iter().find(is_of) {
+        list_dependents(all, failed, doc);
+    }
+}
+
 /// Renders a group of similar failures: their number, times and the outcome since then.
 pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     let mut doc = Doc::new();
@@ -312,6 +351,7 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
         push_pair(&mut doc, "plugin", &p.0);
     }
     push_newest(state, g, &mut doc);
+    push_blocked(state, g, &mut doc);
     last_lines(
         state,
         &mut doc,
@@ -323,6 +363,10 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
             _ => None,
         },
     );
+    let mut all = state.loaded.history.iter().flatten();
+    if let Some(d) = all.find(|d| Some(&d.deploy) == g.deploys.first()) {
+        push_timeline(state, d, TIMED / 2, &mut doc);
+    }
     push_heading(&mut doc, "next");
     let keys: &[_] = match g.solved_in {
         Some(_) => &[("v", "shows the deploys")],

@@ -129,7 +129,7 @@ fn push_reason(p: &PluginView, doc: &mut Doc) {
 /// Keys for a failed plugin, with their effects.
 const NEXT: &[(&str, &str)] = &[
     ("plugin-logs", "shows its log"),
-    ("plugin-start", "starts it again"),
+    ("plugin-restart", "starts it again"),
     ("incidents", "lists all failures, and acknowledges them"),
 ];
 

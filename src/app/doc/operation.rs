@@ -2,8 +2,8 @@
 
 use super::operation_log::{OtherNames, log_line, log_lines};
 use super::{
-    Doc, Line, Role, action_sign, address, beside, call, line, log_text, push_heading, push_text,
-    span, unknown,
+    Doc, Extent, Line, Role, action_sign, address, beside, call, change, line, log_text,
+    push_heading, push_text, span, unknown,
 };
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::layout;
@@ -38,21 +38,34 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     for w in &op.warnings {
         doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
     }
-    let cells = layout::detail_size(state).0;
     let mut calls = Doc::new();
     list_calls(state, op, &mut calls);
     let mut times = Doc::new();
     timeline(state, op, &mut times);
-    let mut doc = match doc.is_empty() {
+    let cells = layout::detail_size(state).0;
+    let is_first = doc.is_empty();
+    if !is_first {
+        let gap = !calls.is_empty() && !times.is_empty();
+        calls.extend(gap.then(Line::new));
+        calls.append(&mut times);
+    }
+    // On the whole screen, the right part is as long as all that explains the failure.
+    if op.failure.is_some() && state.list().zoom {
+        list_planned_values(state, op, &mut calls);
+        list_surroundings(state, op, log, &mut doc);
+        return beside(doc, calls, cells);
+    }
+    let mut doc = match is_first {
         true => beside(calls, times, cells),
-        false => {
-            let gap = !calls.is_empty() && !times.is_empty();
-            calls.extend(gap.then(Line::new));
-            calls.extend(times);
-            beside(doc, calls, cells)
-        }
+        false => beside(doc, calls, cells),
     };
-    list_requested_calls(op, &mut doc);
+    list_surroundings(state, op, log, &mut doc);
+    doc
+}
+
+/// Lists requests to other plugins, the log, dependencies and dependents of an operation.
+fn list_surroundings(state: &State, op: &Operation, log: Vec<&LogEntry>, doc: &mut Doc) {
+    list_requested_calls(op, doc);
     let all = log.len();
     let others = OtherNames::of(state, &op.address);
     let log: Vec<&LogEntry> = log
@@ -60,7 +73,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         .filter(|e| !others.are_in(&e.line.text))
         .collect();
     if let (Some(plugin), false) = (&op.plugin, log.is_empty()) {
-        push_heading(&mut doc, format!("log of {plugin} at that time"));
+        push_heading(doc, format!("log of {plugin} at that time"));
         let hidden = all - log.len();
         doc.extend(log.into_iter().map(|e| log_line(state, e)));
         if hidden > 0 {
@@ -72,9 +85,10 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             doc.push(line(Role::Dim, text));
         }
     }
-    list_dependencies(state, op, &mut doc);
-    list_dependents(state, op, &mut doc);
-    doc
+    list_dependencies(state, op, doc);
+    if let Some((d, _)) = state.shown_deploy() {
+        list_dependents(&d.operations, op, doc);
+    }
 }
 
 /// Renders sign, address and state of an operation in one line.
@@ -219,6 +233,32 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
     }
 }
 
+/// Maximum number of lines of the change of a failed operation.
+const PLANNED_LINES: usize = 12;
+
+/// Lists the values that a failed operation should have set, if its stage is still the shown one.
+fn list_planned_values(state: &State, op: &Operation, doc: &mut Doc) {
+    let stage = state.view.stage.as_ref();
+    let shown = state.shown_deploy();
+    let Some(stage) = stage.filter(|s| shown.is_some_and(|(d, _)| d.stage == s.stage)) else {
+        return;
+    };
+    let Some(c) = stage.changes.iter().find(|c| c.address == op.address) else {
+        return;
+    };
+    let values = change(c, None, Extent::default());
+    push_heading(doc, "planned values");
+    let more = values.len().saturating_sub(PLANNED_LINES);
+    doc.extend(values.into_iter().take(PLANNED_LINES));
+    if more > 0 {
+        let key = state.options.keys.first("screen-stage");
+        doc.push(line(
+            Role::Dim,
+            format!("    {more} more: {key} shows the change"),
+        ));
+    }
+}
+
 /// Lists dependencies: unmet ones first, completed ones last.
 fn list_dependencies(state: &State, op: &Operation, doc: &mut Doc) {
     let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else {
@@ -325,17 +365,15 @@ fn seen_before(state: &State, f: &Failure) -> Option<Line> {
 /// Maximum number of dependents in the detail of a failed operation.
 const DEPENDENTS: usize = 12;
 
-/// Lists the operations that a failed one blocks.
-fn list_dependents(state: &State, op: &Operation, doc: &mut Doc) {
-    let failed = matches!(
+/// Lists the operations of a deploy that a failed one blocks.
+pub(super) fn list_dependents(operations: &[Operation], op: &Operation, doc: &mut Doc) {
+    if !matches!(
         op.state,
         OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown
-    );
-    let Some((d, _)) = state.shown_deploy().filter(|_| failed) else {
+    ) {
         return;
-    };
-    let all = d
-        .operations
+    }
+    let all = operations
         .iter()
         .filter(|o| o.waits_for.contains(&op.address));
     let all: Vec<&Operation> = all.collect();

@@ -5,7 +5,7 @@ use crate::app::format::{clock_ms, elapsed};
 use crate::app::log::LogEntry;
 use crate::app::state::{Context, State};
 use lang::addr::unquote;
-use model::{Operation, OperationState, UnixMs};
+use model::{Operation, OperationState, PluginId, UnixMs};
 use std::collections::BTreeSet;
 
 /// Names that log lines of other resources have.
@@ -67,39 +67,82 @@ pub(super) fn log_lines<'a>(state: &'a State, op: &Operation, now: UnixMs) -> Ve
 
 /// Maximum number of running operations with their newest log line: each one is searched for in
 /// every frame.
-const LOGGED_OPERATIONS: usize = 10;
+pub const LOGGED_OPERATIONS: usize = 10;
 
 /// Words of a log line that name what the row of its operation shows.
 const KNOWN_WORDS: [&str; 3] = ["call=", "name=", "resource="];
 
-/// Text of the newest log line with the name of the resource of a running operation, without what
-/// its row shows; if the line reports a percentage, that and the time left by it.
+/// Part of a call that its plugin reports as done in its log.
+pub struct Reported {
+    percent: u8,
+    /// Time left by that part, in milliseconds; 0 or less if it has passed.
+    pub left_ms: i64,
+}
+
+impl Reported {
+    /// Reads the newest log line of a resource, whose operation or call runs since a time.
+    pub fn of(state: &State, plugin: &PluginId, address: &str, since: UnixMs) -> Option<Self> {
+        Self::read(
+            newest_line(state, plugin, address, since)?,
+            since,
+            state.now,
+        )
+    }
+
+    fn read(e: &LogEntry, since: UnixMs, now: UnixMs) -> Option<Self> {
+        let percent = e.line.text.split_whitespace().find_map(percent)?;
+        let worked = e.line.at - since;
+        let left = worked * (100 - i64::from(percent)) / i64::from(percent);
+        let left_ms = left - (now - e.line.at);
+        Some(Self { percent, left_ms })
+    }
+
+    /// Text such as `34% · 12 s left`, for a narrow column.
+    pub fn short_text(&self) -> String {
+        self.text().replace("about ", "")
+    }
+
+    /// Text such as `34% · about 12 s left`.
+    pub fn text(&self) -> String {
+        let left = match self.left_ms {
+            ms @ 1.. => format!(" · about {} left", elapsed(ms + 999)),
+            _ => String::new(),
+        };
+        format!("{}%{left}", self.percent)
+    }
+}
+
+/// Newest log line of a plugin since a time with the planned name of a resource.
+fn newest_line<'s>(
+    state: &'s State,
+    plugin: &PluginId,
+    address: &str,
+    since: UnixMs,
+) -> Option<&'s LogEntry> {
+    let changes = &state.view.stage.as_ref()?.changes;
+    let change = changes.iter().find(|c| *c.address == *address)?;
+    let name = change.attributes.iter().find(|a| a.path == "name")?;
+    let name = format!("name={}", unquote(name.after.as_ref()?)?);
+    let lines = state.log.lines().rev().take(LOG_LINES);
+    let mut its = lines.filter(|e| e.line.plugin == *plugin && e.line.at >= since);
+    its.find(|e| e.line.text.split_whitespace().any(|word| word == name))
+}
+
+/// Text of the newest log line of a running operation, without what its row shows; if the line
+/// reports a percentage, that and the time left by it.
 pub fn newest_log_text(state: &State, op: &Operation) -> Option<String> {
     let (plugin, began) = (op.plugin.as_ref()?, op.began?);
     let running = state.frame.progress.count(OperationState::Running);
     if running > LOGGED_OPERATIONS || state.context() != Context::Deploy {
         return None;
     }
-    let changes = &state.view.stage.as_ref()?.changes;
-    let change = changes.iter().find(|c| *c.address == *op.address)?;
-    let name = change.attributes.iter().find(|a| a.path == "name")?;
-    let name = format!("name={}", unquote(name.after.as_ref()?)?);
-    let lines = state.log.lines().rev().take(LOG_LINES);
-    let mut its = lines.filter(|e| e.line.plugin == *plugin && e.line.at >= began);
-    let newest = its.find(|e| e.line.text.split_whitespace().any(|word| word == name))?;
-    let words = || newest.line.text.split_whitespace();
-    if let Some(percent) = words().find_map(percent) {
-        let worked = newest.line.at - began;
-        let left = worked * (100 - i64::from(percent)) / i64::from(percent);
-        let left = left - (state.now - newest.line.at);
-        let left = match left {
-            1.. => format!(" · about {} left", elapsed(left + 999)),
-            _ => String::new(),
-        };
-        return Some(format!("{percent}%{left}"));
+    let newest = newest_line(state, plugin, &op.address, began)?;
+    if let Some(reported) = Reported::read(newest, began, state.now) {
+        return Some(reported.text());
     }
     let is_known = |word: &&str| KNOWN_WORDS.iter().any(|known| word.starts_with(known));
-    let words: Vec<&str> = words().filter(|word| !is_known(word)).collect();
+    let words = newest.line.text.split_whitespace();
+    let words: Vec<&str> = words.filter(|word| !is_known(word)).collect();
     Some(words.join(" "))
 }
 

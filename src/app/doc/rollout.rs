@@ -108,14 +108,14 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
     let failed = rollout.members.iter().find(failed);
     let resumed = match (failed, paused) {
         _ if is_running && is_continued => "continues",
-        (Some(_), _) => "stages the rest for a review, after t or S",
+        (Some(_), _) => "stages the rest for a review, after t or K",
         (None, "paused (unhealthy)") => "stages the rest for a review, and waits for health again",
         _ => "stages the rest for a review, to continue",
     };
-    let resume_key = state.options.keys.first("group-resume");
+    let resume_key = state.options.keys.first("group-pause");
     let mut keys = vec![
         ("group-logs", "shows the log of its plugin".to_owned()),
-        ("group-resume", resumed.to_owned()),
+        ("group-pause", resumed.to_owned()),
     ];
     match failed {
         Some(member) => {

@@ -92,17 +92,12 @@ fn found(state: &State) -> Option<Span> {
 /// Leaves out parts of a title from the last one on, so that no word is cut. Parts start with
 /// ` · `, explanations of a part with `: `.
 fn fit_parts(mut l: Line, cells: usize) -> Line {
-    let more = span(Role::Dim, " …");
     while cells_of(&l) > cells {
         let is_part = |s: &Span| s.text.starts_with(" · ") || s.text.starts_with(": ");
         let Some(part) = l.iter().rposition(is_part) else {
             return fit_line(l, cells);
         };
         l.truncate(part);
-        if cells_of(&l) + 2 <= cells {
-            l.push(more);
-            break;
-        }
     }
     l
 }

@@ -61,6 +61,8 @@ pub struct Confirm {
     pub body: Doc,
     pub answers: Answers,
     pub yes: bool,
+    /// Nothing is lost by it, so the frame has no colour of a warning.
+    pub is_harmless: bool,
     /// Text that must be typed, and the input so far.
     pub typed: Option<(String, Entry)>,
     pub effects: Vec<Effect>,
@@ -140,10 +142,14 @@ impl Content for Confirm {
             more: More::InLine,
         };
         let title = wrap(&vec![line(Role::Strong, &self.title)], cells);
+        let role = match self.is_harmless {
+            true => Role::Key,
+            false => Role::Warn,
+        };
         Page {
             above: vec![Part::Text(title), Part::Blank],
             below: vec![Part::Blank, self.answer()],
-            ..Page::new("", Role::Warn, body)
+            ..Page::new("", role, body)
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
-use crate::app::doc::{Doc, Line, Role, line, wrap};
+use crate::app::doc::{Doc, Line, Reported, Role, line, wrap};
 use crate::app::format::{count, elapsed};
 use crate::app::key::{ENTER, Key, KeyCode, moved};
 use crate::app::msg::Effect;
@@ -74,12 +74,16 @@ impl Content for Ladder {
             running.ask_plugins(state),
             running.kill_plugins(state),
         ];
+        let mut headings = Vec::new();
         if let Some(call) = call_under_cursor(state) {
+            headings = vec![(0, whole(state)), (rungs.len(), only(call))];
             rungs.extend(stop_call(state, call));
         }
         let mut rows = Vec::new();
         let mut selected = 0;
         for (rung, doc) in rungs.iter().enumerate() {
+            let heading = headings.iter().find(|(at, _)| *at == rung);
+            rows.extend(heading.map(|(_, text)| line(Role::Heading, text)));
             if rung == self.selected {
                 selected = rows.len();
             }
@@ -133,10 +137,23 @@ fn call_under_cursor(state: &State) -> Option<&CallView> {
     }
 }
 
+/// Heading of the steps for all running work.
+fn whole(state: &State) -> String {
+    match (running_deploy(state), &state.view.staging) {
+        (Some(_), _) => "the whole deploy".to_owned(),
+        (None, Some(_)) => "the whole staging".to_owned(),
+        (None, None) => "all running calls".to_owned(),
+    }
+}
+
+/// Heading of the steps for one call.
+fn only(call: &CallView) -> String {
+    format!("only {}", call.resource.as_deref().unwrap_or(&call.method))
+}
+
 /// Renders the steps for one call. A plugin can only be asked to stop all of its calls.
 fn stop_call(state: &State, call: &CallView) -> [Doc; 2] {
     let plugin = &call.plugin;
-    let what = call.resource.as_deref().unwrap_or(&call.method);
     let others = running_calls(state).filter(|c| c.plugin == *plugin).count() - 1;
     let also = match others {
         0 => String::new(),
@@ -153,12 +170,12 @@ fn stop_call(state: &State, call: &CallView) -> [Doc; 2] {
     [
         step(
             Role::Strong,
-            format!("4  only {what}: ask {plugin} to stop"),
+            format!("4  ask {plugin} to stop"),
             "the call may end early, as a failure",
         ),
         step(
             Role::Alarm,
-            format!("5  only {what}: restart {plugin}"),
+            format!("5  restart {plugin}"),
             "kills its process: the outcome can be unknown",
         ),
     ]
@@ -253,9 +270,13 @@ impl Running {
             let running = operations.iter();
             let running = running.filter(|o| o.state == OperationState::Running);
             let left = running.map(|o| {
-                let usual = i64::try_from(o.usual_ms?).ok()?;
                 let worked = progress::worked_ms(state, deploy, o, state.now);
-                (usual > worked).then_some(usual - worked)
+                let usual = o.usual_ms.and_then(|ms| i64::try_from(ms).ok());
+                let left = match usual {
+                    Some(usual) => usual - worked,
+                    None => Reported::of(state, o.plugin.as_ref()?, &o.address, o.began?)?.left_ms,
+                };
+                (left > 0).then_some(left)
             });
             left.collect::<Option<Vec<i64>>>()?.into_iter().max()
         });

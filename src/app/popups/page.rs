@@ -59,9 +59,8 @@ pub type Answer = (char, &'static str);
 #[derive(Debug, Clone)]
 pub struct Choices {
     pub answers: Vec<Answer>,
+    /// The answer that `enter` gives.
     pub selected: usize,
-    /// Lines of the hint, if it has no space beside the answers.
-    pub below: Doc,
 }
 
 /// Cells between two answers.
@@ -73,11 +72,10 @@ impl Choices {
         Self {
             answers: answers.to_vec(),
             selected,
-            below: Doc::new(),
         }
     }
 
-    /// Renders the answers as `[y] Apply  [n] Cancel`, and the effect of `enter`.
+    /// Renders the answers as `[y] Apply  [n] Cancel`.
     pub fn line(&self) -> Line {
         let gap = " ".repeat(GAP);
         let mut l = Line::new();
@@ -90,15 +88,7 @@ impl Choices {
             }
             l.push(span(Role::Plain, &gap));
         }
-        if self.below.is_empty() {
-            l.push(span(Role::Dim, format!("  {}", self.hint())));
-        }
         l
-    }
-
-    fn hint(&self) -> String {
-        let marked = self.answers.get(self.selected);
-        format!("enter: {}", marked.map_or("", |(_, word)| word))
     }
 
     /// Returns the answer at a cell of the line.
@@ -190,13 +180,8 @@ impl Part {
                     input.label.push(Line::new());
                 }
             }
-            Self::Choices(choices) => {
-                if cells_of(&choices.line()) > cells {
-                    choices.below = wrap(&vec![line(Role::Dim, choices.hint())], cells);
-                }
-            }
-            // Its lines are wrapped already, because its keys count them.
-            Self::Scroll { .. } | Self::List(_) | Self::Blank => {}
+            // The lines of a text that scrolls are wrapped already, because its keys count them.
+            Self::Choices(_) | Self::Scroll { .. } | Self::List(_) | Self::Blank => {}
         }
     }
 
@@ -204,9 +189,8 @@ impl Part {
     pub fn lines(&self) -> usize {
         match self {
             Self::Text(doc) | Self::Scroll { doc, .. } => doc.len(),
-            Self::Keys(_) | Self::Blank => 1,
+            Self::Keys(_) | Self::Choices(_) | Self::Blank => 1,
             Self::Input(input) => input.label.len(),
-            Self::Choices(choices) => 1 + choices.below.len(),
             Self::List(list) => list.shown + list.whole.len().saturating_sub(1),
         }
     }

@@ -304,8 +304,16 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
                 last.push(span(role, over));
                 last.push(span(Role::Plain, duration(u.p95_ms)));
             }
-            // The detail says that there is no history yet.
-            None => last.push(span(role, "◐ running")),
+            None => {
+                last.push(span(role, "◐ "));
+                match doc::reported(state, c) {
+                    Some(reported) => last.push(span(Role::Plain, reported.short_text())),
+                    None => {
+                        last.push(span(role, "running"));
+                        last.push(doc::omittable(Role::Dim, " · no usual time yet"));
+                    }
+                }
+            }
         }
         // A distant deadline is left to the detail.
         if let Some(d) = c.deadline_ms.filter(|d| ms > d / 2) {

@@ -130,17 +130,17 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
         heading(a) == heading(b) || is_pending(a) && is_pending(b)
     };
     for group in all.chunk_by(|(_, a), (_, b)| is_same(a.state, b.state)) {
-        let state = group[0].1.state;
+        let s = group[0].1.state;
         // A single group needs no heading, and its tree has all operations.
         let is_all = group.len() == all.len();
-        let is_in_tree = match state {
-            state if is_pending(state) => true,
+        let is_in_tree = match s {
+            s if is_pending(s) => true,
             OperationState::Done => is_all,
             // Visible while their node is folded.
             _ => false,
         };
         let is_titled = has_headings && (!is_all || !is_in_tree);
-        let text = match state {
+        let text = match s {
             OperationState::Done if has_done => format!("done earlier ({})", group.len()),
             OperationState::Done => {
                 let all = progress.count(OperationState::Done);
@@ -148,11 +148,11 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
                     n if n < all => format!("done, newest {n} of {all}"),
                     _ => title(group),
                 };
-                title + &timeline::concurrency(d, now)
+                title + &timeline::concurrency(state, d, now)
             }
             _ => title(group),
         };
-        has_done |= state == OperationState::Done;
+        has_done |= s == OperationState::Done;
         rows.extend(is_titled.then(|| Row::heading(text)));
         rows.extend(group.iter().map(|(i, o)| {
             let row = Row::text(o.address.as_str(), *i);
@@ -163,7 +163,7 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
             }
         }));
         // Running operations stay visible.
-        if state == OperationState::Running {
+        if s == OperationState::Running {
             pinned = rows.len();
         }
     }

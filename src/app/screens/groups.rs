@@ -33,7 +33,6 @@ pub(super) const GROUPS: ContextInfo = ContextInfo {
     first_keys: |_| {
         &[
             "group-pause",
-            "group-resume",
             "group-retry",
             "group-skip",
             "group-logs",
@@ -174,6 +173,9 @@ fn member_cells(state: &State, member: &Member<'_>) -> Vec<Line> {
     let shown = &member.state;
     let changed = member.changed.map(|at| elapsed(state.now - at));
     let batch = member.batch.map(|batch| batch.to_string());
+    // The detail has the address of the health check.
+    let error = member.error.as_deref().unwrap_or_default();
+    let error = error.split(" from http").next().unwrap_or_default();
     vec![
         line(Role::Plain, format!("  {}", member.key)),
         line(shown.role, format!("{} {}", shown.sign, shown.word)),
@@ -187,7 +189,7 @@ fn member_cells(state: &State, member: &Member<'_>) -> Vec<Line> {
             [one] => vec![address(Role::Dim, one)],
             several => line(Role::Dim, count(several.len(), "object")),
         },
-        line(Role::Bad, member.error.as_deref().unwrap_or_default()),
+        line(Role::Bad, error),
     ]
 }
 

@@ -53,7 +53,7 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
             "plugin-stop",
             "pane",
         ],
-        _ => &["plugin-start", "plugin-logs", "open", "pane"],
+        _ => &["plugin-restart", "plugin-logs", "open", "pane"],
     },
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT

@@ -13,6 +13,7 @@ use crate::app::column::{Column, Width, column};
 use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
 use crate::app::filter::{Field, text_field};
 use crate::app::format::count;
+use crate::app::layout;
 use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
@@ -199,7 +200,12 @@ fn detail(state: &State, row: &Row) -> Doc {
         output_row(state, row),
         drift_row(state, row),
     ) {
-        (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), extent),
+        (Some(c), ..) => {
+            let change = doc::change(c, state.unknown_of(&c.address), extent);
+            let all = state.view.stage.as_ref().map_or(&[][..], |s| &s.changes);
+            let cells = layout::detail_size(state).0;
+            doc::beside(change, doc::neighbours(c, all), cells)
+        }
         (_, Some(o), _) => doc::output(o, extent),
         (_, _, Some(d)) => doc::drift(
             d,

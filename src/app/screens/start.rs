@@ -10,6 +10,8 @@ use crate::app::list::Row;
 use crate::app::state::State;
 use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
 use model::{Action, DeployOutcome};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Start,
@@ -108,7 +110,41 @@ fn overview(state: &State, cells: usize) -> Doc {
     push_keys(&mut next, &next_keys(state));
     let mut doc = doc::beside(facts, next, cells);
     doc::push_deploys(state, &mut doc, "Last deploys", None);
+    push_types(state, &mut doc);
     doc
+}
+
+/// Maximum number of resource types in the overview.
+const TYPES: usize = 8;
+
+/// Most cells of the bar of a number of objects.
+const BAR_CELLS: usize = 24;
+
+/// Counts the objects in the state by type, most first.
+fn push_types(state: &State, doc: &mut Doc) {
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in state.loaded.state_rows.iter().flatten() {
+        *types.entry(&row.resource_type).or_default() += 1;
+    }
+    let mut types: Vec<(&str, usize)> = types.into_iter().collect();
+    types.sort_by_key(|(_, n)| Reverse(*n));
+    let Some((_, most)) = types.first().copied().filter(|_| !state.is_deploying()) else {
+        return;
+    };
+    let others: usize = types.iter().skip(TYPES).map(|(_, n)| n).sum();
+    types.truncate(TYPES);
+    let name = types.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    doc::push_heading(doc, "Objects by type");
+    doc.extend(types.into_iter().map(|(name_of, n)| {
+        let bar = "━".repeat((n * BAR_CELLS / most).max(1));
+        vec![
+            span(Role::Plain, format!("  {name_of:<name$}  {n:>5}  ")),
+            doc::omittable(Role::Heading, bar),
+        ]
+    }));
+    if others > 0 {
+        doc.push(line(Role::Dim, format!("  and {others} of other types")));
+    }
 }
 
 /// Appends running work, the last deploy, the stage, the plugins and the state.
@@ -181,6 +217,7 @@ fn open_failures(state: &State) -> Option<Line> {
 fn plugins(state: &State) -> Option<Line> {
     let counts = doc::PluginCounts::of(state);
     let failed = counts.failed - counts.unused;
+    let unused = format!("{} (unused)", counts.failed_word);
     let mut l = Line::new();
     for (n, word, role) in [
         (counts.ready, "ready", Role::Ok),
@@ -188,7 +225,7 @@ fn plugins(state: &State) -> Option<Line> {
         (counts.starting, "starting", Role::Busy),
         (counts.retrying, "retrying", Role::Warn),
         (failed, counts.failed_word, Role::Bad),
-        (counts.unused, "failed (unused)", Role::Dim),
+        (counts.unused, &*unused, Role::Dim),
     ] {
         if n > 0 {
             let gap = if l.is_empty() { "" } else { ", " };

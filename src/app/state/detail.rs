@@ -41,6 +41,7 @@ impl State {
         Extent {
             all: self.filters.all_attributes,
             zoomed: self.list().zoom,
+            short: self.frame.size.1 < 30,
         }
     }
 

@@ -26,8 +26,10 @@ pub struct Samples {
     pub waiting: VecDeque<u64>,
     pub running: VecDeque<u64>,
     pub finished: VecDeque<u64>,
-    /// Calls that finished since the last sample.
-    pub finished_now: u64,
+    /// 95th percentile of the durations of the calls that finished in each second; 0 without any.
+    pub p95_ms: VecDeque<u64>,
+    /// Durations of the calls that finished since the last sample, in milliseconds.
+    pub took_now: Vec<u64>,
     /// Most calls that waited, and that ran at a time, since the last sample.
     pub most_now: (u64, u64),
 }

@@ -127,8 +127,8 @@ fn apply_confirmation_names_workspace_counts_and_unusable_plugins() {
     c.press("3 a");
     c.shows("workspace    shop-prod");
     c.shows("changes      +2 to create · ~1 to update · -/+1 to replace · -1 to destroy");
-    c.shows("plugin       ✗ acme/legacy gave up: 0 of 6 selected changes need it");
-    c.shows("[y] Apply  [n] Cancel    enter: Cancel");
+    c.hides("plugin       ✗ acme/legacy gave up");
+    c.shows("[y] Apply  [n] Cancel");
     c.hides("deselected");
     // The popup takes all keys, so none of the screen's is shown.
     c.shows("esc cancel");
@@ -323,7 +323,9 @@ fn cancel_ladder_stops_the_call_under_the_cursor_alone() {
         let mut c = Console::deploying(120, 40);
         c.press(screen);
         c.press("c");
-        c.shows("4  only aws_db_instance.main: ask hashicorp/aws to stop");
+        c.shows("the whole deploy");
+        c.shows("only aws_db_instance.main");
+        c.shows("4  ask hashicorp/aws to stop");
         c.shows("the call may end early, as a failure; the deploy goes on");
         c.press("4 enter");
         let interrupt = Effect::Plugin(aws.clone(), PluginCommand::Interrupt);

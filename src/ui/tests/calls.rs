@@ -53,12 +53,21 @@ fn chart_of_running_calls_has_the_most_calls_of_each_second() {
 }
 
 #[test]
-fn chart_marks_the_start_of_the_console() {
+fn charts_are_as_wide_as_the_screen_and_have_the_95th_percentile() {
     let mut c = Console::staged(120, 40);
     c.press("2");
-    c.shows("console started ▕▁");
-    (0..60).for_each(|_| c.tick(1_000));
-    c.hides("console started");
+    (0..20).for_each(|_| c.tick(1_000));
+    for (call, took_ms) in (901..).zip(1..=20) {
+        start(&mut c, call, None);
+        finish(&mut c, call, took_ms * 100);
+    }
+    c.tick(1_000);
+    c.shows("20 calls/s · peak 20/s · last 22 s");
+    c.shows("p95 1.9 s · peak 1.9 s");
+    let base = c.line("▁▁▁▁▁▁▁▁▁▁");
+    assert!(base.starts_with(" ▁▁▁▁▁▁▁▁▁▁"), "{base:?}");
+    c.tick(1_000);
+    c.shows("p95 · peak 1.9 s");
 }
 
 #[test]

@@ -421,7 +421,7 @@ fn log_of_an_operation_leaves_out_lines_with_the_name_of_another_resource() {
 }
 
 #[test]
-fn failed_operation_lists_what_it_blocks_and_history_the_slowest_operations() {
+fn failed_operation_lists_what_it_blocks_and_history_the_times_of_operations() {
     let mut c = Console::deploying(120, 40);
     waiting_for(&mut c, OperationState::NotAttempted);
     c.press("4 j enter");
@@ -433,7 +433,7 @@ fn failed_operation_lists_what_it_blocks_and_history_the_slowest_operations() {
     )));
     c.answer(crate::app::msg::Answer::History(fixture::history()));
     c.press("5 g");
-    c.shows("slowest operations");
+    c.shows("timeline of #31                  0 s");
     c.shows("✗ aws_iam_role.app     2.1 s   ━━━━");
 }
 

@@ -11,7 +11,8 @@ fn each_screen_looks_as_committed() {
     for (w, h) in [(120, 40), (80, 24), (200, 60), (40, 12)] {
         let mut c = Console::deploying(w, h);
         for s in 0..90 {
-            c.state.samples.finished_now = (s * 7 % 13) % 9;
+            let finished = (s * 7 % 13) % 9;
+            c.state.samples.took_now = (1..=finished).map(|n| n * 40).collect();
             c.tick(1);
         }
         c.answer(Answer::History(fixture::history()));

@@ -88,7 +88,7 @@ fn unhealthy_member_is_named_and_the_next_keys_tell_when_they_act() {
     assert!(c.line("b  batch 2").contains("  unhealthy  "));
     c.shows("■ rollout of web paused");
     c.shows("next, once deploy #31 has ended");
-    c.shows("  R       stages the rest for a review, and waits for health again");
+    c.shows("  p       stages the rest for a review, and waits for health again");
     c.event(EventKind::DeployFinished(fixture::finished(
         DeployOutcome::Failed,
     )));
@@ -164,7 +164,7 @@ fn resumed_rollout_without_a_deploy_leads_to_its_stage() {
     c.answer(Answer::Groups(fixture::groups()));
     c.press("p");
     c.take_effects();
-    c.press("G R");
+    c.press("G p");
     let resume = Effect::RequestRollout("workers".into(), RolloutVerb::Resume, None);
     assert_eq!(c.take_effects(), [resume]);
     let rollout = fixture::groups()[1].rollout.clone().unwrap();
@@ -181,9 +181,7 @@ fn resumed_rollout_without_a_deploy_leads_to_its_stage() {
     c.answer(Answer::Rollout("web".into(), Some(Box::new(done))));
     c.press("g p");
     c.shows("group-pause: the rollout is over: converged");
-    c.press("G p");
-    c.shows("group-pause: the rollout is paused already");
-    c.press("g S");
+    c.press("g K");
     c.shows("group-skip: the rollout is over: converged");
 }
 
@@ -252,13 +250,13 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     c.line("batch 2/3 · 1 of 2 healthy");
     // The keys act on the member that failed, so the cursor is on it.
     c.shows("─ web b  ✗ unhealthy ─");
-    c.line("R       stages the rest for a review, and waits for health again");
-    c.line("S       continues with b unhealthy, with the next R");
+    c.line("p       stages the rest for a review, and waits for health again");
+    c.line("K       continues with b unhealthy, with the next p");
     c.press("G");
-    c.line("t       changes blue again with the next R");
-    c.line("R       stages the rest for a review, after t or S");
+    c.line("t       changes blue again with the next p");
+    c.line("p       stages the rest for a review, after t or K");
     c.event(locked(Some("bob")));
-    c.hides("after t or S");
+    c.hides("after t or K");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn state_tree_shows_dependencies_in_both_directions() {
     c.shows("needed by");
     c.shows("aws_instance.web");
     c.take_effects();
-    c.press("P");
+    c.press("p");
     let a = "module.network.aws_vpc.main".to_owned();
     assert_eq!(
         c.take_effects(),

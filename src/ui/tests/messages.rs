@@ -73,7 +73,7 @@ fn list_of_messages_is_bounded() {
 fn key_without_a_command_says_so_on_each_screen() {
     for &context in Context::ALL {
         let keys = crate::app::keymap::KeyMap::default();
-        let unbound = ["f9", "K", "ctrl-y", "alt-x"];
+        let unbound = ["f9", "J", "ctrl-y", "alt-x"];
         let mut c = Console::staged(120, 40);
         c.press(match context {
             Context::Tracing => "7 e",

@@ -119,20 +119,20 @@ fn history_loads_the_operations_of_the_deploy_under_the_cursor() {
     c.frame();
     c.effects.clear();
     // The newest deploy is loaded for the Deploy screen.
-    c.shows("slowest operations");
+    c.shows("timeline of #");
     c.tick(1_000);
     assert_eq!(c.effects, []);
     c.press("j");
     c.frame();
     c.tick(1_000);
     assert_eq!(c.effects, [Effect::LoadOperations(30)]);
-    c.hides("slowest operations");
+    c.hides("timeline of #");
     // Requested once.
     c.tick(1_000);
     assert_eq!(c.effects.len(), 1);
     c.answer(Answer::Operations(29, fixture::record().operations));
-    c.hides("slowest operations");
+    c.hides("timeline of #");
     c.answer(Answer::Operations(30, fixture::record().operations));
-    c.shows("slowest operations");
+    c.shows("timeline of #");
     c.shows("plugins      hashicorp/aws (");
 }

@@ -382,7 +382,7 @@ fn badge_of_a_plugin_that_nothing_uses_is_dim() {
     assert_eq!(role(&c), Some(Role::Bad));
     c.answer(Answer::State(vec![]));
     assert_eq!(role(&c), Some(Role::Dim));
-    c.shows("! ✗ 1 unused failed");
+    c.shows("! ✗ 1 gave up (unused)");
     c.press("0");
     c.shows("start · 1 to settle, not urgent");
     c.press("1");

@@ -355,8 +355,7 @@ fn check_popup(c: &mut Console, name: &str) {
             Part::Text(doc) | Part::Scroll { doc, .. } => doc,
             Part::List(list) => &list.whole,
             Part::Input(input) => &input.label,
-            Part::Choices(choices) => &choices.below,
-            Part::Keys(_) | Part::Blank => continue,
+            Part::Choices(_) | Part::Keys(_) | Part::Blank => continue,
         };
         for line in doc {
             let cells = cells_of(line).min(plain(line).trim_end().len());

@@ -102,10 +102,8 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         let (name, text) = match u.target {
             Target::Diagnostics => (u.word, format!("{} {}", u.sign, u.text)),
             Target::Plugin(id) => {
-                body.push(pair(
-                    "plugin",
-                    unusable(state, &id, (u.sign, u.word), taken),
-                ));
+                let text = unusable(state, &id, (u.sign, u.word), taken);
+                body.extend(text.map(|text| pair("plugin", span(Role::Bad, text))));
                 continue;
             }
             _ => continue,
@@ -136,27 +134,25 @@ fn groups(s: &StageSummary) -> impl Iterator<Item = Line> {
     })
 }
 
-/// Says how many of the selected changes need a plugin that cannot be used.
+/// Says how many of the selected changes need a plugin that cannot be used; `None` if none does.
 fn unusable(
     state: &State,
     id: &PluginId,
     (sign, word): (&str, &str),
     taken: &[&ChangeView],
-) -> doc::Span {
+) -> Option<String> {
     let head = format!("{sign} {id} {word}: ");
     let plugin = state.view.plugins.get(id);
     let address = plugin.and_then(|p| p.found.as_ref()).map(|f| &f.address);
     // A change without a known provider may be of any.
     let is_known = taken.iter().all(|c| !c.provider.is_empty());
     let Some(address) = address.filter(|a| !a.is_empty() && is_known) else {
-        let text = "its resources cannot be staged or applied";
-        return span(Role::Bad, head + text);
+        return Some(head + "its resources cannot be staged or applied");
     };
     let of = taken.iter().filter(|c| is_of(&c.provider, address)).count();
-    let role = if of > 0 { Role::Bad } else { Role::Dim };
     let need = if taken.len() == 1 { "needs" } else { "need" };
     let all = count(taken.len(), "selected change");
-    span(role, format!("{head}{of} of {all} {need} it"))
+    (of > 0).then(|| format!("{head}{of} of {all} {need} it"))
 }
 
 fn pair(name: &str, value: doc::Span) -> Line {
@@ -280,6 +276,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         title,
         body,
         answers: Answers::action("Apply"),
+        is_harmless: lost == 0,
         // A single key is not enough to destroy many objects.
         typed: (lost >= state.options.typed_from)
             .then(|| (format!("destroy {lost}"), Entry::default())),

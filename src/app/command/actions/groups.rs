@@ -35,25 +35,8 @@ pub fn has_open_rollout(state: &State) -> Available {
     }
 }
 
-/// Requires a rollout that goes on.
-pub fn can_pause(state: &State) -> Available {
-    has_open_rollout(state)?;
-    match is_paused(state) {
-        true => Err("the rollout is paused already".into()),
-        false => Ok(()),
-    }
-}
-
-/// Requires a paused rollout.
-pub fn can_resume(state: &State) -> Available {
-    has_open_rollout(state)?;
-    match is_paused(state) {
-        true => Ok(()),
-        false => Err("the rollout is not paused".into()),
-    }
-}
-
-fn is_paused(state: &State) -> bool {
+/// Returns true if the rollout of the group under the cursor is paused.
+pub fn is_paused(state: &State) -> bool {
     rollout(state).is_some_and(|(_, now)| now.starts_with("paused"))
 }
 
@@ -141,13 +124,14 @@ fn request(state: &State, verb: RolloutVerb, member: Option<String>) -> Option<E
     Some(Effect::RequestRollout(group, verb, member))
 }
 
+/// Pauses the rollout, or resumes a paused one in the running deploy. Without a deploy, a new stage
+/// is shown, and nothing is applied yet.
 pub fn pause_rollout(state: &mut State, effects: &mut Vec<Effect>) {
-    effects.extend(request(state, RolloutVerb::Pause, None));
-}
-
-/// Resumes in the running deploy. Without one, a new stage is shown, and nothing is applied yet.
-pub fn resume_rollout(state: &mut State, effects: &mut Vec<Effect>) {
-    effects.extend(request(state, RolloutVerb::Resume, None));
+    let verb = match is_paused(state) {
+        true => RolloutVerb::Resume,
+        false => RolloutVerb::Pause,
+    };
+    effects.extend(request(state, verb, None));
 }
 
 pub fn ask_abort_rollout(state: &mut State, _: &mut Vec<Effect>) {

@@ -33,7 +33,7 @@ pub fn on_program(state: &State) -> Available {
 }
 
 /// Returns true if the plugin under the cursor has a process, or is being launched.
-fn is_running(state: &State) -> bool {
+pub fn is_running(state: &State) -> bool {
     state.plugin().is_some_and(|p| {
         matches!(
             p.state,
@@ -46,27 +46,13 @@ fn is_running(state: &State) -> bool {
     })
 }
 
-/// Requires a plugin under the cursor without a process.
-pub fn can_start(state: &State) -> Available {
+/// Requires a plugin under the cursor that can be launched.
+pub fn can_restart(state: &State) -> Available {
     on_program(state)?;
     match state.plugin().map(|p| &p.state) {
         Some(PluginState::Rejected { .. }) => Err("this plugin cannot be launched".into()),
-        _ if is_running(state) => {
-            let key = state.options.keys.first("plugin-restart");
-            Err(format!("this plugin has a process: {key} restarts it").into())
-        }
         _ => Ok(()),
     }
-}
-
-/// Requires a plugin under the cursor with a process.
-pub fn can_restart(state: &State) -> Available {
-    on_program(state)?;
-    if is_running(state) {
-        return Ok(());
-    }
-    let key = state.options.keys.first("plugin-start");
-    Err(format!("this plugin has no process: {key} starts it").into())
 }
 
 /// Requires a plugin under the cursor with a process, or one about to start.
@@ -135,12 +121,13 @@ pub fn confirm_interruption(
     }
 }
 
-pub fn plugin_start(state: &mut State, effects: &mut Vec<Effect>) {
-    command_plugin(state, effects, PluginCommand::Start, "Start");
-}
-
+/// Restarts the plugin, or starts it if it has no process, also after it gave up.
 pub fn plugin_restart(state: &mut State, effects: &mut Vec<Effect>) {
-    command_plugin(state, effects, PluginCommand::Restart, "Restart");
+    if is_running(state) {
+        command_plugin(state, effects, PluginCommand::Restart, "Restart");
+    } else {
+        command_plugin(state, effects, PluginCommand::Start, "Start");
+    }
 }
 
 pub fn plugin_stop(state: &mut State, effects: &mut Vec<Effect>) {

@@ -17,6 +17,8 @@ pub struct Extent {
     pub all: bool,
     /// Includes all lines of long texts. The pane shows their beginning.
     pub zoomed: bool,
+    /// Leaves out the lines of new long texts, because the pane has few.
+    pub short: bool,
 }
 
 /// Sign of one side of an attribute.
@@ -101,13 +103,19 @@ pub(super) fn push(doc: &mut Doc, row: &Grouped, action: Action, name: usize, ex
     if a.forces_replacement {
         l.push(span(Role::Bad, "  forces replacement"));
     }
+    let all = long.as_ref().map_or(0, |long| long.lines.len());
+    let shown = match extent {
+        Extent { zoomed: true, .. } | Extent { all: true, .. } => all,
+        Extent { short: true, .. } if sign == Sign::Added => 0,
+        _ if all <= LINES + 1 => all,
+        _ => LINES,
+    };
+    if shown == 0 && all > 0 {
+        l.push(span(Role::Dim, " (enter)"));
+    }
     doc.push(l);
-    let Some(long) = long else { return };
-    let all = long.lines.len();
-    let shown = if extent.zoomed || extent.all || all <= LINES + 1 {
-        all
-    } else {
-        LINES
+    let Some(long) = long.filter(|_| shown > 0) else {
+        return;
     };
     for mut l in long.lines.into_iter().take(shown) {
         l.insert(0, span(Role::Plain, "    "));
@@ -166,8 +174,8 @@ pub(super) fn is_long(a: &AttributeChange) -> bool {
 /// summary of the change, and the lines below it. `None` if the values fit into one line.
 pub fn long_attribute(a: &AttributeChange, action: Action) -> Option<(String, Doc)> {
     let extent = Extent {
-        all: false,
         zoomed: true,
+        ..Extent::default()
     };
     let long = text::long(a, Sign::of(a, action), extent)?;
     Some((long.summary, long.lines))

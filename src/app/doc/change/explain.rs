@@ -1,7 +1,7 @@
 //! Reasons of a change, for the popup of `why`.
 
 use super::attribute::value;
-use crate::app::doc::{Doc, Line, Role, action_sign, line, push_heading, push_text, span};
+use crate::app::doc::{Doc, Line, Role, action_sign, address, line, push_heading, push_text, span};
 use crate::app::format::count;
 use model::ChangeView;
 use std::collections::{BTreeSet, HashMap};
@@ -58,6 +58,29 @@ pub fn explain<'a>(c: &'a ChangeView, all: &'a [ChangeView]) -> Doc {
     }
     let needed_by = |address: &str| dependents.get(address).cloned().unwrap_or_default();
     push_changes(&mut doc, "needed by", &c.address, needed_by);
+    doc
+}
+
+/// Maximum number of neighbours in each direction.
+const NEIGHBOURS: usize = 8;
+
+/// Lists the changes that a change needs directly, and those that need it.
+pub fn neighbours(c: &ChangeView, all: &[ChangeView]) -> Doc {
+    let mut doc = Doc::new();
+    let needs: Vec<&str> = c.needs.iter().map(String::as_str).collect();
+    let needed_by = all.iter().filter(|o| o.needs.contains(&c.address));
+    let needed_by: Vec<&str> = needed_by.map(|o| o.address.as_str()).collect();
+    for (heading, all) in [("needs", needs), ("needed by", needed_by)] {
+        if all.is_empty() {
+            continue;
+        }
+        push_heading(&mut doc, heading);
+        let shown = all.iter().take(NEIGHBOURS);
+        doc.extend(shown.map(|n| vec![span(Role::Plain, "  "), address(Role::Plain, n)]));
+        if let more @ 1.. = all.len().saturating_sub(NEIGHBOURS) {
+            doc.push(line(Role::Dim, format!("  and {more} more")));
+        }
+    }
     doc
 }
 

@@ -24,7 +24,14 @@ fn doc(a: &AttributeChange, extent: Extent) -> Doc {
 }
 
 fn shown(a: &AttributeChange, all: bool, zoomed: bool) -> Vec<String> {
-    let text = plain_text(&doc(a, Extent { all, zoomed }));
+    let text = plain_text(&doc(
+        a,
+        Extent {
+            all,
+            zoomed,
+            short: false,
+        },
+    ));
     text.lines().map(str::to_owned).collect()
 }
 

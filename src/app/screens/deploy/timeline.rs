@@ -180,39 +180,35 @@ pub(super) fn bar(
     l
 }
 
-/// Number of bars of the concurrency.
-const SAMPLES: usize = 16;
-
-/// Note that shows how many operations ran at the same time from the begin until now; empty if no
-/// two of them did.
-pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
-    if deploy.peak < 2 {
+/// Note that shows along the axis how many operations ran at each time until now; empty if no two
+/// of them did, or without an axis.
+pub(super) fn concurrency(state: &State, deploy: &DeployView, now: UnixMs) -> String {
+    let Some((axis, _)) = Axis::of(state).filter(|_| deploy.peak >= 2) else {
         return String::new();
-    }
+    };
     let end = deploy
         .summary
         .as_ref()
         .map_or(now, |_| deploy.last_end().unwrap_or(deploy.began));
-    let whole = (end - deploy.began).max(1);
-    let mut worked = [0; SAMPLES];
-    let bounds = |at: usize| deploy.began + whole * at as i64 / SAMPLES as i64;
+    let cells = (axis.cell(end) + 1).min(axis.cells);
+    let bound = |cell: usize| axis.begin + cell as i64 * axis.ms / axis.cells as i64;
+    let mut worked = vec![0; cells];
     for op in &deploy.operations {
         let Some(from) = op.began else { continue };
         let to = op.ended().unwrap_or(end);
-        let first = (from - deploy.began).max(0) * SAMPLES as i64 / whole;
-        let first = usize::try_from(first).unwrap_or(SAMPLES);
-        for (at, sum) in worked.iter_mut().enumerate().skip(first) {
-            *sum += (to.min(bounds(at + 1)) - from.max(bounds(at))).max(0);
+        let shown = axis.cell(from)..(axis.cell(to) + 1).min(cells);
+        for cell in shown {
+            worked[cell] += (to.min(bound(cell + 1)) - from.max(bound(cell))).max(0);
         }
     }
     let most = worked.iter().max().copied().unwrap_or(0).max(1);
-    let bars = worked.map(|ms| {
+    let bars = worked.into_iter().map(|ms| {
         // Rounded up, so that little work is more than none.
-        let level = (ms.max(0) * 7 + most - 1) / most;
+        let level = (ms * 7 + most - 1) / most;
         doc::LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
     });
-    let bars = bars.concat();
-    format!("{HEADING_NOTE}up to {} at once {bars}", deploy.peak)
+    let bars: String = bars.collect();
+    format!("{HEADING_NOTE}{bars} up to {} at once", deploy.peak)
 }
 
 #[cfg(test)]

@@ -71,12 +71,6 @@ fn plugins() -> Vec<KeyCase> {
     const P: &[Context] = &[Plugins];
     const S: &[Context] = &[Schema];
     vec![
-        story("plugin-start", P, |c, _| {
-            assert_eq!(
-                c.take_effects(),
-                [command("acme/legacy", PluginCommand::Start)]
-            )
-        }),
         after(
             "plugin-restart",
             P,
@@ -85,7 +79,12 @@ fn plugins() -> Vec<KeyCase> {
                 assert_eq!(
                     c.take_effects(),
                     [command("hashicorp/random", PluginCommand::Restart)]
-                )
+                );
+                c.press("g R");
+                assert_eq!(
+                    c.take_effects(),
+                    [command("acme/legacy", PluginCommand::Start)]
+                );
             },
         ),
         after(
@@ -431,16 +430,10 @@ fn groups() -> Vec<KeyCase> {
         story("group-pause", G, |c, _| {
             let pause = Effect::RequestRollout("web".into(), RolloutVerb::Pause, None);
             assert_eq!(c.take_effects(), [pause]);
+            c.press("G p");
+            let resume = Effect::RequestRollout("workers".into(), RolloutVerb::Resume, None);
+            assert_eq!(c.take_effects(), [resume]);
         }),
-        after(
-            "group-resume",
-            G,
-            |c| c.press("G"),
-            |c, _| {
-                let resume = Effect::RequestRollout("workers".into(), RolloutVerb::Resume, None);
-                assert_eq!(c.take_effects(), [resume]);
-            },
-        ),
         story("group-abort", G, |c, _| {
             c.shows("Abort the rollout of group web?");
             assert_eq!(c.take_effects(), []);
