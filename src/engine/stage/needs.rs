@@ -13,6 +13,7 @@ use instances::key_of;
 use lang::addr::{AbsInstance, ModuleInstance, Resource as Name};
 use lang::config::{Module, Resource};
 use lang::syntax::ast::Lookup;
+pub use references::chained_resource;
 use references::{Named, Place, chained};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};

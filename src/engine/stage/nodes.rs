@@ -74,6 +74,8 @@ pub struct Nodes {
     /// Steps that need a resource as a whole whatever keys their references have: their repetition
     /// or their conditions refer to it.
     needs_whole: HashSet<(Step, Step)>,
+    /// By resource: the one whose instances its `for_each` uses unchanged.
+    chained: HashMap<Step, Step>,
     /// By resource: instances of itself that its provisioners refer to; `None` means all.
     siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
@@ -121,6 +123,11 @@ impl Nodes {
         })
     }
 
+    /// Returns the resource whose keys are those of another one (`for_each = x_y.a`).
+    pub fn chained_on(&self, step: Step) -> Option<Step> {
+        self.chained.get(&step).copied()
+    }
+
     /// Returns the resources whose provisioners refer to instances of the resource itself: by key,
     /// `None` for all.
     pub fn siblings(
@@ -161,6 +168,7 @@ impl Nodes {
             by_node,
             instance_keys: HashMap::new(),
             needs_whole: HashSet::new(),
+            chained: HashMap::new(),
             siblings: BTreeMap::new(),
             names: Names::with(from.schemas),
             calls: Vec::new(),

@@ -48,7 +48,8 @@ impl Expansions {
         (expansion, diags)
     }
 
-    fn add(&self, resource: &AbsResource, expansion: &Arc<Expansion>) {
+    /// Takes over the expansion of a resource.
+    pub(super) fn add(&self, resource: &AbsResource, expansion: &Arc<Expansion>) {
         let instances = expansion.instances().into_iter();
         let instances = instances.map(|(key, repetition)| (resource.instance(key), repetition));
         let mut known = lock(&self.0);

@@ -7,15 +7,16 @@ use crate::stage::cell::Cell;
 use crate::stage::change::Change;
 use crate::stage::conditions::Kind;
 use crate::stage::link_arguments;
+use crate::stage::needs::chained_resource;
 use crate::stage::nodes::Node;
 use crate::stage::plan::assemble;
 use crate::stage::scope::ModuleScope;
-use crate::stage::values::Expansion;
+use crate::stage::values::{Expansion, Repetition};
 use calls::{CallContext, Retrying};
 use cty::Value;
 use cty::schema::Schema;
 use graph::Step;
-use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
 use provider::Provider;
@@ -123,12 +124,56 @@ impl Deploying {
         if let Some(known) = self.expansions.known(abs) {
             return Some(known);
         }
+        if let Some((on, declared)) = self.chained_on(module, resource, &abs.module)
+            && let Some(expansion) = self.expansion(module, declared, &on)
+        {
+            // Only the keys are final; see `repetition` for the values.
+            self.expansions.add(abs, &expansion);
+            return Some(expansion);
+        }
         let context = &self.walk.context;
         let (expansion, diags) = self.expansions.evaluate(context, module, resource, abs);
         let node = Node::Resource(abs.config());
         let step = self.walk.nodes.step(&node).unwrap_or(WHOLE_DEPLOY);
         self.walk.cells.add_diagnostics(step, diags);
         expansion
+    }
+
+    /// Returns the resource whose keys are those of another one. With rollouts, its objects may
+    /// change after the expansion.
+    fn chained_on<'m>(
+        &self,
+        module: &'m Module,
+        resource: &Resource,
+        within: &ModuleInstance,
+    ) -> Option<(AbsResource, &'m Resource)> {
+        if self.rollouts.groups.is_empty() {
+            return None;
+        }
+        let name = chained_resource(module, resource.for_each.as_ref()?)?;
+        let on = AbsResource {
+            module: within.clone(),
+            resource: name.clone(),
+        };
+        Some((on, module.resources.get(name)?))
+    }
+
+    /// Returns `count` and `each` of an instance, with the present object of a chained resource.
+    fn repetition(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        address: &AbsInstance,
+    ) -> Repetition {
+        let mut repetition = self.expansions.repetition(address);
+        if let Some((on, declared)) = self.chained_on(module, resource, &address.module) {
+            let key = provider_addr::for_resource(&self.walk.context.root, module, declared);
+            let schema = self.walk.context.schema(&key.address, &on.resource);
+            let on = on.instance(address.key.clone());
+            let object = schema.and_then(|schema| self.objects.value(&on, schema));
+            repetition.each_value = Some(object.unwrap_or_else(Value::dynamic));
+        }
+        repetition
     }
 
     pub(super) fn open(&self, step: Step) -> bool {
@@ -199,7 +244,7 @@ impl Deploying {
         resource: &'s Resource,
         address: &'s AbsInstance,
     ) -> ModuleScope<'s> {
-        let repetition = self.expansions.repetition(address);
+        let repetition = self.repetition(module, resource, address);
         ModuleScope {
             own_resource: Some(&resource.name),
             ..ModuleScope::new(&self.walk.context, module, &address.module)

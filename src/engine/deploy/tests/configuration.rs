@@ -24,6 +24,9 @@
 //! | `run CMD remotely` | the same on a machine that refuses connections |
 //! | `at end CMD` | a destroy-time provisioner |
 //! | `count N` | `count` |
+//! | `keys A B` | `for_each` over these keys; `X[k]` is the instance of `X` with the same key |
+//! | `each of X` | `for_each = X`; `needs each` and `follows each` refer to `each.value` |
+//! | `local X[0]` | a local value that is a reference; `follows local.L` uses it |
 //! | `group of X` | a group whose members are the instances of `X`, one in a batch |
 //! | `batch N`, `order O`, `surge`, `on unhealthy R` | its update policy |
 //! | `drain CMD`, `health CMD`, `ready EXPR` | its hooks; `$KEY` is the key of the member |
@@ -97,6 +100,8 @@ impl Files {
         if let Some(of) = settings.strip_prefix("output of ") {
             let value = self.reference(None, of, "id");
             self.root += &format!("output \"{name}\" {{\n  value = {value}\n}}\n");
+        } else if let Some(of) = settings.strip_prefix("local ") {
+            self.root += &format!("locals {{\n  {name} = fake_thing.{of}\n}}\n");
         } else if let Some(group) = settings.strip_prefix("group of ") {
             self.groups += &group_block(name, group);
         } else if let Some((from, to)) = settings
@@ -160,8 +165,11 @@ impl Files {
             (Some(from), Some((module, name))) if from == module => {
                 format!("fake_thing.{name}.{attribute}")
             }
+            (None, None) if other == "each" => format!("each.value.{attribute}"),
+            (None, Some(("local", name))) => format!("local.{name}.{attribute}"),
             (None, None) => {
                 let other = other.replace("[i]", "[count.index]");
+                let other = other.replace("[k]", "[each.key]");
                 format!("fake_thing.{other}.{attribute}")
             }
             (None, Some(_)) => format!("module.{other}"),
@@ -220,6 +228,12 @@ impl Parts {
         let after = |head: &str| setting.strip_prefix(head).map(str::trim);
         if let Some(number) = after("count ") {
             writeln!(self.arguments, "  count = {number}").unwrap();
+        } else if let Some(keys) = after("keys ") {
+            let keys: Vec<String> = keys.split(' ').map(|key| format!("{key:?}")).collect();
+            let keys = keys.join(", ");
+            writeln!(self.arguments, "  for_each = toset([{keys}])").unwrap();
+        } else if let Some(other) = after("each of ") {
+            writeln!(self.arguments, "  for_each = fake_thing.{other}").unwrap();
         } else if let Some(size) = after("size ") {
             writeln!(self.arguments, "  size = \"{size}\"").unwrap();
         } else if let Some(kind) = after("kind ") {

@@ -118,6 +118,73 @@ const LIMITS: &[Rule] = &[
     },
 ];
 
+const CHAINS: &[Rule] = &[
+    Rule {
+        rule: "the dependents whose for_each is the group's resource belong to the batches",
+        before: "w, keys a b, size 1; v, each of w, follows each; g, group of w",
+        after: "w, keys a b, size 2; v, each of w, follows each; g, group of w",
+        parallelism: 4,
+        calls: "update w[\"a\"], update v[\"a\"], update w[\"b\"], update v[\"b\"]",
+        rollout: Some("converged: a done, b done"),
+        ..RULE
+    },
+    Rule {
+        rule: "they may refer to the key as well as to the object",
+        before: "w, keys a b, size 1; v, each of w, follows w[k]; g, group of w",
+        after: "w, keys a b, size 2; v, each of w, follows w[k]; g, group of w",
+        parallelism: 4,
+        calls: "update w[\"a\"], update v[\"a\"], update w[\"b\"], update v[\"b\"]",
+        ..RULE
+    },
+    Rule {
+        rule: "they are replaced around their members",
+        before: "w, keys a b, kind x; v, each of w, kind x, needs each; g, group of w",
+        after: "w, keys a b, kind y; v, each of w, kind y, needs each; g, group of w",
+        parallelism: 4,
+        calls: "destroy v[\"a\"], destroy w[\"a\"], create w[\"a\"], create v[\"a\"], \
+                destroy v[\"b\"], destroy w[\"b\"], create w[\"b\"], create v[\"b\"]",
+        state: Some("v[\"a\"]2, v[\"b\"]2, w[\"a\"]2, w[\"b\"]2"),
+        ..RULE
+    },
+    Rule {
+        rule: "a chain of two resources belongs to the batches",
+        before: "w, keys a b, size 1; v, each of w, follows each; u, each of v, follows each; g, group of w",
+        after: "w, keys a b, size 2; v, each of w, follows each; u, each of v, follows each; g, group of w",
+        parallelism: 4,
+        calls: "update w[\"a\"], update v[\"a\"], update u[\"a\"], update w[\"b\"], update v[\"b\"], update u[\"b\"]",
+        ..RULE
+    },
+    Rule {
+        rule: "new members and removed ones have their dependents with them",
+        before: "w, keys a b, size 1; v, each of w, needs each; g, group of w",
+        after: "w, keys b c, size 2; v, each of w, needs each; g, group of w",
+        parallelism: 4,
+        calls: "destroy v[\"a\"], destroy w[\"a\"], update w[\"b\"], create w[\"c\"], create v[\"c\"]",
+        rollout: Some("converged: a done, b done, c done"),
+        ..RULE
+    },
+    Rule {
+        rule: "without a group they follow all instances",
+        before: "w, keys a b, size 1; v, each of w, follows each",
+        after: "w, keys a b, size 2; v, each of w, follows each",
+        calls: "update w[\"a\"], update w[\"b\"], update v[\"a\"], update v[\"b\"]",
+        ..RULE
+    },
+    Rule {
+        rule: "a local value that is one member belongs to its batch",
+        before: "w, count 2, size 1; l, local w[0]; v, follows local.l; g, group of w",
+        after: "w, count 2, size 2; l, local w[0]; v, follows local.l; g, group of w",
+        parallelism: 4,
+        calls: "update w[0], update v, update w[1]",
+        ..RULE
+    },
+];
+
+#[tokio::test]
+async fn dependents_by_for_each_change_in_the_batch() {
+    check(CHAINS).await;
+}
+
 #[tokio::test]
 async fn dependents_of_a_member_change_in_its_batch() {
     check(ORDER).await;

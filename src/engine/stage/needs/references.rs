@@ -5,7 +5,7 @@ use super::instances::key_of;
 use super::{Needing, Needs};
 use crate::stage::scope::ModuleScope;
 use crate::stage::values::Repetition;
-use lang::addr::{InstanceKey, ModuleInstance, Resource as Name};
+use lang::addr::{InstanceKey, Mode, ModuleInstance, Resource as Name};
 use lang::config::{Condition, Module, Resource};
 use lang::syntax::ast::{Expr, Lookup, StepKind, Traversal};
 use model::ConfigKey;
@@ -266,6 +266,16 @@ pub(super) fn chained(expr: &Expr) -> Option<&Traversal> {
         Ref::Module { key: None, .. } => Some(t),
         _ => None,
     }
+}
+
+/// Returns the managed resource of the module whose keys and objects `for_each` uses unchanged.
+pub fn chained_resource<'m>(module: &'m Module, for_each: &Expr) -> Option<&'m Name> {
+    let Ref::Resource { resource, .. } = refs::parse(chained(for_each)?).ok()? else {
+        return None;
+    };
+    let declared = module.resources.get(&resource)?;
+    let is_chain = resource.mode == Mode::Managed && declared.for_each.is_some();
+    is_chain.then_some(&declared.name)
 }
 
 fn conditions(all: &[Condition]) -> impl Iterator<Item = &Expr> {

@@ -1,6 +1,7 @@
 //! Edges of the graph, from the references in expressions.
 
 use super::{Node, Nodes, Sources, config_resource};
+use crate::stage::needs::chained_resource;
 use cty::schema::Block;
 use graph::Step;
 use lang::addr::{InstanceKey, Mode, Resource};
@@ -139,7 +140,6 @@ impl Nodes {
         self.graph.add_need(step, provider);
         let meta = [
             &resource.count,
-            &resource.for_each,
             &resource.lifecycle.enabled,
             &resource.lifecycle.prevent_destroy,
         ];
@@ -149,6 +149,16 @@ impl Nodes {
         }
         // The instances are evaluated before the first of them, all at once.
         self.need_all_whole(step);
+        if let Some(expr) = &resource.for_each {
+            self.need_expr(step, module, expr);
+            let on = chained_resource(module, expr);
+            let on = on.map(|name| Node::Resource(config_resource(&module.path, name)));
+            match on.and_then(|on| self.step(&on)) {
+                // Only the keys are; each value belongs to one instance.
+                Some(on) => drop(self.chained.insert(step, on)),
+                None => self.need_all_whole(step),
+            }
+        }
         if let Some(block) = from
             .schemas
             .get(&key.address)

@@ -214,6 +214,7 @@ impl Builder<'_> {
                 self.destroy.insert(i, step);
             }
         }
+        self.chains(&opened);
         self.parts(changes, &opened);
         self.siblings(changes);
     }
@@ -231,6 +232,23 @@ impl Builder<'_> {
             self.steps.graph.add_need(open, need);
         }
         (open, single)
+    }
+
+    /// Lets the expansion of a resource follow that of the one whose keys it has, if it does not
+    /// wait for the whole of it.
+    fn chains(&mut self, opened: &HashMap<ConfigResource, (Step, Vec<Step>)>) {
+        for (config, (open, single)) in opened {
+            let node = self.nodes.step(&Node::Resource(config.clone()));
+            let on = node.and_then(|node| self.nodes.chained_on(node));
+            let Some(on) = on.filter(|on| single.contains(on)) else {
+                continue;
+            };
+            let first = self.nodes.nodes[on].resource();
+            let first = first.and_then(|on| opened.get(on)).map(|(open, _)| *open);
+            if let Some(first) = first.or(self.of_node[on]) {
+                self.steps.graph.add_need(*open, first);
+            }
+        }
     }
 
     /// Adds edges between instances of a resource whose provisioners refer to each other. If a
