@@ -12,7 +12,7 @@ use engine::Engine;
 use engine::EngineError;
 use engine::doctor;
 use model::process::ProcessIdentity;
-use model::{LogQuery, OrphanView, Select, Selection, StageId};
+use model::{LogQuery, OrphanView, Select, Selection, StageId, StateChange};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -164,6 +164,22 @@ async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
     plain_failure(Subject::Orphans, all.join("; "))
 }
 
+/// Reports manual changes of the state: the first one, and the number of others.
+fn edited(changes: &[StateChange]) -> Answer {
+    let Some(first) = changes.first() else {
+        return Answer::Done("nothing was changed".to_owned());
+    };
+    let what = match &first.to {
+        Some(to) => format!("{} is now {to}", first.address),
+        None => format!("{}: {}", first.address, first.what.label()),
+    };
+    let more = match changes.len() - 1 {
+        0 => String::new(),
+        n => format!(", and {n} more"),
+    };
+    Answer::StateEdited(format!("{what}{more}; stage again"))
+}
+
 fn convert_result<T>(
     what: Subject,
     result: Result<T, EngineError>,
@@ -298,34 +314,26 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         Effect::Forget(addresses) => convert_result(
             Subject::Forget,
             engine.forget(addresses, false).await,
-            |all| {
-                let all: Vec<String> = all
-                    .iter()
-                    .map(|c| format!("{}: {}", c.address, c.what.label()))
-                    .collect();
-                Some(Answer::Done(all.join(", ")))
-            },
+            |all| Some(edited(&all)),
         ),
         Effect::Import(object) => convert_result(
             Subject::Import,
             Box::pin(engine.import(object)).await,
-            |c| {
-                Some(Answer::Done(format!(
-                    "{}: {}; stage again",
-                    c.address,
-                    c.what.label()
-                )))
-            },
+            |c| Some(edited(&[c])),
         ),
-        Effect::Untaint(address) => {
-            convert_result(Subject::Untaint, engine.taint(address, false).await, |c| {
-                Some(Answer::Done(format!(
-                    "{}: {}; stage again",
-                    c.address,
-                    c.what.label()
-                )))
+        Effect::Taint { address, tainted } => {
+            convert_result(Subject::Taint, engine.taint(address, tainted).await, |c| {
+                Some(edited(&[c]))
             })
         }
+        Effect::Move { from, to, dry_run } => convert_result(
+            Subject::Move,
+            engine.rename(from.clone(), to.clone(), dry_run).await,
+            |moves| match dry_run {
+                true => Some(Answer::Moves { from, to, moves }),
+                false => Some(edited(&moves)),
+            },
+        ),
         Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
             // Launches the plugins that waited for the decision.
             Ok(()) => load_plugins(&engine).await,

@@ -3,7 +3,7 @@
 use super::groups::paused_group;
 use super::list::Pane;
 use super::msg::{Answer, Effect, Subject};
-use super::popups::{Installing, Message};
+use super::popups::{Installing, Message, confirm_move};
 use super::replay::Replay;
 use super::state::*;
 use super::text::clean;
@@ -426,6 +426,11 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 state.screen = Screen::Stage;
             }
         }
+        Answer::StateEdited(text) => {
+            state.show_message(text);
+            effects.push(Effect::LoadState);
+        }
+        Answer::Moves { from, to, moves } => state.open(confirm_move(from, to, &moves)),
         Answer::GroupChanged(text) => {
             state.show_message(text);
             effects.push(Effect::LoadGroups);
@@ -543,7 +548,7 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
             }
         }
         // The Stage screen shows diagnostics of a stage.
-        Subject::Deploy | Subject::Import | Subject::Forget | Subject::Untaint
+        Subject::Deploy | Subject::Import | Subject::Forget | Subject::Taint | Subject::Move
             if !diagnostics.is_empty() && state.frame.popup.is_none() =>
         {
             let doc = doc::diagnostics("", diagnostics.iter());

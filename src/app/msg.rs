@@ -59,6 +59,14 @@ pub enum Answer {
     },
     /// A group was changed, with a text for the footer.
     GroupChanged(String),
+    /// Objects of the state were changed by hand, with a text for the footer.
+    StateEdited(String),
+    /// Objects that a move to another address affects.
+    Moves {
+        from: String,
+        to: String,
+        moves: Vec<StateChange>,
+    },
     /// Newest rollout of a group.
     Rollout(String, Option<Box<RolloutView>>),
     Variables(Box<RootVariables>),
@@ -107,7 +115,8 @@ pub enum Subject {
     Deploy,
     Forget,
     Import,
-    Untaint,
+    Taint,
+    Move,
     Trust,
     Plugin,
     History,
@@ -140,7 +149,8 @@ impl fmt::Display for Subject {
             Self::Deploy => "deploy",
             Self::Forget => "forget",
             Self::Import => "import",
-            Self::Untaint => "untaint",
+            Self::Taint => "taint",
+            Self::Move => "move",
             Self::Trust => "trust",
             Self::Plugin => "plugin",
             Self::History => "history",
@@ -187,8 +197,17 @@ pub enum Effect {
     Deploy(DeployRequest),
     /// Removes objects from the state, or discards their unknown outcomes.
     Forget(Vec<String>),
-    /// Removes the taint of an object whose provisioners may not have completed.
-    Untaint(String),
+    /// Taints an object, or removes its taint.
+    Taint {
+        address: String,
+        tainted: bool,
+    },
+    /// Moves objects of the state to another address, or lists them.
+    Move {
+        from: String,
+        to: String,
+        dry_run: bool,
+    },
     /// Imports an existing object into the state.
     Import(ImportObject),
     /// Trusts workspace plugins, and launches them.

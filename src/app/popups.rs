@@ -9,6 +9,7 @@ mod import;
 mod incidents;
 mod installing;
 mod ladder;
+mod move_objects;
 mod name_list;
 mod page;
 mod palette;
@@ -29,6 +30,7 @@ pub use import::Import;
 pub use incidents::Incidents;
 pub use installing::Installing;
 pub use ladder::Ladder;
+pub use move_objects::{Move, confirm_move};
 pub use page::{Choices, Input, List, More, Page, Part};
 pub use palette::Palette;
 pub use plan_options::{PlanOptions, open as open_plan_options};
@@ -105,7 +107,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents, HiddenRows, SavedSelections, Scale, Reveal, ThemeList, PlanOptions
+    Import, Incidents, HiddenRows, Move, SavedSelections, Scale, Reveal, ThemeList, PlanOptions
 }
 
 impl Popup {

@@ -37,7 +37,12 @@ pub static GROUPS: &[Group] = &[
             (&["stage-destroy"], ""),
             (&["refresh-only"], ""),
             (&["state-refresh"], ""),
+            (&["state-repair"], ""),
             (&["state-replace"], ""),
+            (&["state-taint"], ""),
+            (&["state-move"], ""),
+            (&["state-forget"], ""),
+            (&["state-import"], ""),
             (&["cancel"], ""),
             (&["forget"], ""),
             (

@@ -24,6 +24,7 @@ pub(super) const DRASTIC: &[&str] = &[
     "plugin-stop",
     "quit",
     "stage-destroy",
+    "state-forget",
     "state-replace",
     "suspend",
 ];
@@ -120,6 +121,11 @@ pub static COMMANDS: &[Command] = commands![
     // State
     "state-refresh", "F", "refresh…", "stage a refresh of this resource only", Scope::In(&[State]), on_resource, refresh_resource;
     "state-replace", "p", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
+    "state-repair", "u", "undo drift", "stage it back to its configuration", Scope::In(&[State]), has_drift, repair_resource;
+    "state-taint", "t", "taint…", "mark it to be replaced, or end that; asks", Scope::In(&[State]), on_managed_object, ask_taint;
+    "state-move", "m", "move…", "move it to another address; shows all", Scope::In(&[State]), on_objects, ask_move;
+    "state-forget", "X", "forget…", "remove it from the state; asks first", Scope::In(&[State]), on_objects, ask_forget;
+    "state-import", "I", "import…", "import an object that exists", Scope::In(&[State]), can_stage, ask_import;
     "state-reload", "r", "", "reload the state", Scope::In(&[State]), always, reload_state;
     // Groups
     "group-pause", "p", "pause", "pause the rollout, or resume it", Scope::In(&[Groups]), has_open_rollout, pause_rollout;

@@ -4,7 +4,6 @@ use super::{Content, Import, List, Page, Part};
 use crate::app::command;
 use crate::app::doc::Role;
 use crate::app::doc::{self, wrap};
-use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, moved};
 use crate::app::msg::Effect;
 use crate::app::state::State;
@@ -78,10 +77,8 @@ fn settle(
     // Only a creation has no object in the state; a staging reads the others back.
     if key == Key::char('i') && u.creation {
         command::can_stage(state)?;
-        state.open(Import {
-            address: u.address.clone(),
-            entry: Entry::new(u.id.as_deref().unwrap_or_default()),
-        });
+        let id = u.id.as_deref().unwrap_or_default();
+        state.open(Import::at(&u.address, id));
     } else if key == Key::char('X') {
         command::can_stage(state)?;
         state.open(command::forget(u));

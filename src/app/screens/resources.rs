@@ -45,7 +45,19 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
     detail,
     head: Some(head),
     write_subject,
-    first_keys: |_| &["open", "state-refresh", "state-replace", "edit"],
+    first_keys: |_| {
+        &[
+            "open",
+            "state-repair",
+            "state-refresh",
+            "state-replace",
+            "state-taint",
+            "state-move",
+            "state-forget",
+            "state-import",
+            "edit",
+        ]
+    },
     empty: |state| match state.loaded.state_rows {
         None => loading(),
         Some(_) => sentence(

@@ -144,7 +144,10 @@ fn provisioner_with_unknown_outcome_can_be_rerun_or_accepted() {
     c.press("U T y");
     assert_eq!(
         c.take_effects(),
-        [Effect::Untaint("aws_iam_role.app".to_owned())]
+        [Effect::Taint {
+            address: "aws_iam_role.app".to_owned(),
+            tainted: false,
+        }]
     );
 }
 

@@ -250,3 +250,15 @@ pub fn replace_resource(state: &mut State, effects: &mut Vec<Effect>) {
     };
     request(state, effects, plan);
 }
+
+/// Stages the changes that bring a drifted object back to its configuration.
+pub fn repair_resource(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(address) = resource(state) else {
+        return;
+    };
+    let plan = StageRequest {
+        target: vec![address],
+        ..of_resource(state)
+    };
+    request(state, effects, plan);
+}

@@ -56,7 +56,10 @@ pub fn untaint(u: &Unknown) -> Confirm {
             ),
             line(Role::Warn, yes),
         ],
-        effects: vec![Effect::Untaint(u.address.clone())],
+        effects: vec![Effect::Taint {
+            address: u.address.clone(),
+            tainted: false,
+        }],
         ..Confirm::default()
     }
 }

@@ -4,6 +4,7 @@
 mod general;
 mod screens;
 mod stage;
+mod state;
 mod trees;
 
 use super::{Console, fixture, lines};

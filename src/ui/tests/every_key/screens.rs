@@ -1,6 +1,7 @@
 //! Cases for keys of single screens.
 
 use super::stage::stage;
+use super::state::state;
 use super::{KeyCase, after, cursor, story, tab};
 use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::state::Context;
@@ -380,37 +381,6 @@ fn history() -> Vec<KeyCase> {
                     .nth(usize::from(c.state.filters.failures))
                     .unwrap(),
             );
-        }),
-    ]
-}
-
-pub(super) fn state() -> Vec<KeyCase> {
-    const S: &[Context] = &[State];
-    const ADDRESS: &str = "aws_iam_role.app";
-    vec![
-        story("state-refresh", S, |c, b| {
-            assert!(b.cursor.as_ref().unwrap().1.contains(ADDRESS));
-            let request = StageRequest {
-                mode: StageMode::RefreshOnly,
-                target: vec![ADDRESS.into()],
-                ..StageRequest::default()
-            };
-            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
-            assert_eq!(tab(c), "3 Stage");
-        }),
-        story("state-replace", S, |c, _| {
-            let request = StageRequest {
-                target: vec![ADDRESS.into()],
-                replace: vec![ADDRESS.into()],
-                ..StageRequest::default()
-            };
-            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
-            assert_eq!(tab(c), "3 Stage");
-        }),
-        story("state-reload", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::LoadState]);
-            c.answer(Answer::State(vec![]));
-            c.shows("The state is empty");
         }),
     ]
 }

@@ -1,0 +1,161 @@
+//! Commands of the State screen that change the state and no object.
+
+use crate::app::command::Available;
+use crate::app::doc::{Doc, Line, Role, address, line, span};
+use crate::app::entry::Entry;
+use crate::app::format::count;
+use crate::app::msg::Effect;
+use crate::app::popups::{Answers, Confirm, Import, Move};
+use crate::app::state::State;
+use model::StateRow;
+
+/// Object under the cursor of the State screen.
+fn object(state: &State) -> Option<&StateRow> {
+    let rows = state.loaded.state_rows.as_ref()?;
+    rows.get(state.selected()?.index)
+}
+
+/// Address of the object, resource or module under the cursor.
+fn address_in_state(state: &State) -> Option<String> {
+    if let Some(node) = state.node() {
+        let address = node.key.strip_suffix("[*]").unwrap_or(&node.key);
+        return Some(address.to_owned());
+    }
+    let object = object(state)?;
+    Some(match &object.deposed {
+        Some(key) => format!("{} (deposed {key})", object.address),
+        None => object.address.clone(),
+    })
+}
+
+/// Objects at or below the cursor.
+fn objects(state: &State) -> Vec<&StateRow> {
+    let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
+    match state.node() {
+        Some(node) => {
+            let (shown, hidden) = state.below(node);
+            let all = shown.into_iter().chain(hidden);
+            all.filter_map(|i| rows.get(i)).collect()
+        }
+        None => object(state).into_iter().collect(),
+    }
+}
+
+/// Requires an object, a resource or a module under the cursor.
+pub fn on_objects(state: &State) -> Available {
+    super::can_stage(state)?;
+    match objects(state).is_empty() {
+        true => Err("no object under the cursor".into()),
+        false => Ok(()),
+    }
+}
+
+/// Requires a managed object under the cursor, which is not deposed.
+pub fn on_managed_object(state: &State) -> Available {
+    super::on_resource(state)?;
+    match object(state) {
+        Some(o) if o.data => Err("a data source cannot be tainted".into()),
+        Some(o) if o.deposed.is_some() => Err("the next deploy destroys this object anyway".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Requires an object under the cursor that differs from the state.
+pub fn has_drift(state: &State) -> Available {
+    super::on_resource(state)?;
+    match object(state).is_some_and(|o| o.drift.is_some()) {
+        true => Ok(()),
+        false => Err("the last stage found no drift of this object".into()),
+    }
+}
+
+pub fn ask_taint(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(object) = object(state) else {
+        return;
+    };
+    let (address, tainted) = (object.address.clone(), !object.tainted);
+    let (title, effect, word) = match tainted {
+        true => (
+            format!("Taint {address}?"),
+            "The next stage replaces the object. Nothing is changed until you apply that.",
+            "Taint",
+        ),
+        false => (
+            format!("Remove the taint of {address}?"),
+            "The next stage keeps the object.",
+            "Untaint",
+        ),
+    };
+    state.open(Confirm {
+        title,
+        body: vec![line(Role::Plain, effect)],
+        answers: Answers::action(word),
+        is_harmless: true,
+        effects: vec![Effect::Taint { address, tainted }],
+        ..Confirm::default()
+    });
+}
+
+/// Maximum number of objects in a confirmation.
+const LISTED: usize = 10;
+
+pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(address) = address_in_state(state) else {
+        return;
+    };
+    let all = objects(state);
+    let mut body = vec![
+        line(
+            Role::Warn,
+            "The real object stays, and nothing manages it any more.",
+        ),
+        line(
+            Role::Plain,
+            "If the configuration still declares it, the next stage creates a second one.",
+        ),
+    ];
+    if all.len() > 1 {
+        let names = all.iter().map(|o| o.address.as_str());
+        push_listed(&mut body, &count(all.len(), "object"), names);
+    }
+    let is_forgotten = |name: &&String| all.iter().any(|o| o.address == **name);
+    let dependents = all.iter().flat_map(|o| &o.dependents);
+    let mut dependents: Vec<&String> = dependents.filter(|name| !is_forgotten(name)).collect();
+    dependents.sort_unstable();
+    dependents.dedup();
+    if !dependents.is_empty() {
+        let names = dependents.into_iter().map(String::as_str);
+        push_listed(&mut body, "needed by", names);
+    }
+    state.open(Confirm {
+        title: format!("Forget {address}?"),
+        body,
+        answers: Answers::action("Forget"),
+        effects: vec![Effect::Forget(vec![address])],
+        ..Confirm::default()
+    });
+}
+
+/// Appends addresses below a heading.
+fn push_listed<'a>(doc: &mut Doc, heading: &str, all: impl ExactSizeIterator<Item = &'a str>) {
+    let more = all.len().saturating_sub(LISTED);
+    doc.extend([Line::new(), line(Role::Heading, heading)]);
+    doc.extend(
+        all.take(LISTED)
+            .map(|name| vec![span(Role::Plain, "  "), address(Role::Plain, name)]),
+    );
+    if more > 0 {
+        doc.push(line(Role::Dim, format!("  and {more} more")));
+    }
+}
+
+pub fn ask_move(state: &mut State, _: &mut Vec<Effect>) {
+    if let Some(from) = address_in_state(state) {
+        let entry = Entry::new(&from);
+        state.open(Move { from, entry });
+    }
+}
+
+pub fn ask_import(state: &mut State, _: &mut Vec<Effect>) {
+    state.open(Import::anywhere(state));
+}
