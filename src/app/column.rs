@@ -92,13 +92,21 @@ impl Column {
 /// A visible column: index, first cell, width.
 pub type Placed = (usize, u16, u16);
 
+/// Cells of a table that rather leaves out columns than the second blank between them.
+const ROOMY: u16 = 100;
+
 /// Places the columns that have content in `cells` cells, with a blank between two of them, or two
 /// blanks if there is space. `contents` are the widths of their longest cells.
 pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     let content = |i: usize| contents.get(i).copied().unwrap_or(0);
     let mut shown: Vec<usize> = (0..columns.len()).filter(|i| content(*i) > 0).collect();
     let least = |i: usize| columns[i].least(content(i));
-    let gaps = |shown: &[usize]| u16::try_from(shown.len().saturating_sub(1)).unwrap_or(0);
+    // Marks without a title belong to the text after them.
+    let roomy = |i: usize| cells >= ROOMY && !columns[i].title.is_empty();
+    let gaps = |shown: &[usize]| {
+        let all = shown.iter().rev().skip(1);
+        all.map(|i| 1 + u16::from(roomy(*i))).sum::<u16>()
+    };
     let total = |shown: &[usize]| shown.iter().map(|i| least(*i)).sum::<u16>() + gaps(shown);
     // Minimum widths do not fit: leaves out columns one by one.
     while total(&shown) > cells {
@@ -126,7 +134,8 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     }
     // A second blank between two columns, which a long note gives if there is no other space.
     let titled = shown.iter().rev().skip(1);
-    let titled = titled.filter(|i| !columns[**i].title.is_empty()).count();
+    let titled = titled.filter(|i| !columns[**i].title.is_empty() && !roomy(**i));
+    let titled = titled.count();
     let wider = u16::try_from(titled).unwrap_or(u16::MAX);
     if let (Some(i), Some(w)) = (shown.last(), widths.last_mut())
         && matches!(columns[*i].width, Width::Flex(..))
@@ -149,8 +158,11 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     for (i, w) in shown.into_iter().zip(widths) {
         let w = w.min(cells.saturating_sub(x));
         out.push((i, x, w));
-        // Marks without a title belong to the text after them.
-        let gap = if columns[i].title.is_empty() { 1 } else { gap };
+        let gap = match columns[i].title.is_empty() {
+            true => 1,
+            false if roomy(i) => 2,
+            false => gap,
+        };
         x = (x + w + gap).min(cells);
     }
     out
@@ -218,8 +230,8 @@ mod tests {
             [5, 20, 8, 120 - 5 - 20 - 8 - 6]
         );
         // Two long texts share the space; a short one is whole.
-        assert_eq!(of(&[5, 90, 0, 0, 90], 107), [5, 62, 36]);
-        assert_eq!(of(&[5, 90, 0, 0, 12], 107), [5, 88, 12]);
+        assert_eq!(of(&[5, 90, 0, 0, 90], 107), [5, 61, 37]);
+        assert_eq!(of(&[5, 90, 0, 0, 12], 107), [5, 86, 12]);
         // A long note gives cells to the gaps.
         assert_eq!(of(&[5, 12, 0, 0, 90], 107), [5, 12, 86]);
     }

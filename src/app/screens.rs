@@ -19,7 +19,7 @@ use super::filter::{Field, module_value, type_of};
 use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
 use super::state::{LoadError, State};
-pub use deploy::axis_cells;
+pub use deploy::{axis_cells, shared_reason};
 pub use logs::folded_lines;
 pub use nodes::{TreeInfo, node_detail};
 pub use plugins::is_unfolded;

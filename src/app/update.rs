@@ -11,7 +11,7 @@ use super::message_handlers::{count_calls, on_answer, on_event, push_sample};
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
 use super::requests::{ask_for_operations, ask_for_schema, follow_foreign_rollouts};
-use super::screens::{Body, axis_cells};
+use super::screens::{Body, axis_cells, shared_reason};
 use super::state::*;
 use super::unprompted::{ask_for_trust, offer_install, open_start_once, open_unknown_once};
 use super::{column, layout, rows, text};
@@ -120,6 +120,7 @@ pub fn refresh_lists(state: &mut State) {
         true => Progress::of(state),
         false => Progress::default(),
     };
+    state.frame.shared_reason = is_deploy.then(|| shared_reason(state)).flatten();
     let listed = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (listed.rows, listed.pinned);
     (state.frame.tree, state.frame.shown) = (listed.tree, listed.shown);

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const GAP: u16 = 3;
 
 /// Fewest seconds of a chart, so that the first samples are no wide blocks.
-const FEWEST: usize = 20;
+const FEWEST: usize = 10;
 
 /// Fewest calls that fill a chart of calls.
 const FULL: u64 = 4;
@@ -99,9 +99,15 @@ impl Chart<'_> {
         self.bars(below, brush);
     }
 
-    /// Newest sample with its unit.
+    /// Newest sample with its unit; of durations, the newest one of a second with calls.
     fn value(&self) -> Line {
-        let now = self.samples.back().copied().unwrap_or(0);
+        let mut newest = self.samples.iter().rev().copied();
+        let now = match self.unit {
+            // A second without calls has no duration.
+            Unit::P95 => newest.find(|ms| *ms > 0),
+            _ => newest.next(),
+        };
+        let now = now.unwrap_or(0);
         let role = if now > 0 { Role::Strong } else { Role::Dim };
         match self.unit {
             Unit::Calls(word) => {
@@ -113,7 +119,6 @@ impl Chart<'_> {
             Unit::PerSecond => {
                 vec![span(role, now.to_string()), span(Role::Dim, " calls/s")]
             }
-            // A second without calls has no duration.
             Unit::P95 if now == 0 => vec![span(Role::Dim, "p95")],
             Unit::P95 => vec![span(Role::Dim, "p95 "), span(role, duration(now))],
         }

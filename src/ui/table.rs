@@ -3,7 +3,7 @@
 use super::paint::Brush;
 use crate::app::address::shorten_addresses;
 use crate::app::column::{Column, Placed, Width};
-use crate::app::doc::{Fit, Line, Role, cells_of, omittable};
+use crate::app::doc::{Fit, LEVELS, Line, Role, cells_of, omittable, span};
 use crate::app::list::{HEADING_NOTE, Row};
 use crate::app::text::{truncate_end, width};
 use ratatui::layout::Rect;
@@ -107,8 +107,12 @@ impl Table<'_> {
             let used = brush.text(area.x + 1, area.y, right, Role::Heading, text);
             // The note belongs to the last column, above the cells of which it stands.
             if let Some((_, x, cells)) = placed.last().filter(|(_, x, _)| *x > used) {
-                let (bars, text) = note.split_at(note.find(' ').unwrap_or(note.len()));
-                let l = vec![omittable(Role::Busy, bars), omittable(Role::Dim, text)];
+                let bars = note.find(|c| !LEVELS.concat().contains(c));
+                let (bars, text) = note.split_at(bars.unwrap_or(note.len()));
+                let l = match bars {
+                    "" => vec![span(Role::Dim, text)],
+                    bars => vec![omittable(Role::Busy, bars), omittable(Role::Dim, text)],
+                };
                 brush.line(area.x + 1 + x, area.y, *cells, &l, false);
             }
             return;
@@ -216,9 +220,12 @@ pub(super) fn scroll_mark(area: Rect, offset: usize, all: usize, brush: &mut Bru
         return;
     }
     let (from, length) = thumb(offset, height, all);
-    for line in from..from + length {
-        let y = area.y + u16::try_from(line).unwrap_or(0);
-        brush.text(area.right().saturating_sub(1), y, 1, Role::Dim, "┃");
+    for (line, y) in (area.top()..area.bottom()).enumerate() {
+        let mark = match (from..from + length).contains(&line) {
+            true => "┃",
+            false => "│",
+        };
+        brush.text(area.right().saturating_sub(1), y, 1, Role::Dim, mark);
     }
 }
 

@@ -65,7 +65,7 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     // The next change is refused.
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();
-    c.keys("2").unwrap();
+    c.keys("2\r").unwrap();
     c.wait("the next change is denied", SOON).unwrap();
     c.keys("a").unwrap();
     c.wait("Apply stage #1?", SOON).unwrap();
@@ -216,7 +216,7 @@ fn panic_in_a_task_is_reported_and_the_console_continues() {
     let running = plugins(pid(&c));
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();
-    c.keys("1").unwrap();
+    c.keys("1\r").unwrap();
     c.wait("demo: task", SOON).unwrap();
     // The place of the panic is in the log, and not on the screen.
     c.with_screen(|s| {

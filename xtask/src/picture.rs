@@ -326,7 +326,14 @@ fn drawn(canvas: &mut Canvas, c: char, x: usize, y: usize, fg: Rgb) -> bool {
             let height = HEIGHT * eighths / 8;
             canvas.rect(x, y + HEIGHT - height, WIDTH, height, fg, 255);
         }
-        '░' => canvas.rect(x, y, WIDTH, HEIGHT, fg, 64),
+        '░' => {
+            // Diagonal lines, which differ from a block in any colour.
+            for (dx, dy) in (0..WIDTH).flat_map(|dx| (0..HEIGHT).map(move |dy| (dx, dy))) {
+                if (x + dx + y + dy) % 6 < 2 {
+                    canvas.rect(x + dx, y + dy, 1, 1, fg, 150);
+                }
+            }
+        }
         '▌' => canvas.rect(x, y, WIDTH / 2, HEIGHT, fg, 255),
         '▕' => canvas.rect(x + WIDTH - 2, y + 2, 1, HEIGHT - 4, fg, 255),
         '▏' => canvas.rect(x + 1, y + 2, 1, HEIGHT - 4, fg, 255),

@@ -172,7 +172,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("B")?;
     pty.wait("Cause a fault in the demo", SOON)?;
     album.shot(&pty, "demo-breaks")?;
-    pty.keys("2")?;
+    pty.keys("2\r")?;
     pty.wait_until(
         |s| s.contains("is denied") && !s.contains("Cause a fault"),
         SOON,
@@ -231,7 +231,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
 fn rolling_update(pty: &mut Pty, album: &Album) -> Result<()> {
     pty.keys("B")?;
     pty.wait("Cause a fault in the demo", SOON)?;
-    pty.keys("9")?;
+    pty.keys("9\r")?;
     pty.wait_until(
         |s| s.contains("is v2-broken") && !s.contains("Cause a fault"),
         SOON,

@@ -64,7 +64,7 @@ pub static COMMANDS: &[Command] = commands![
     "plugin-logs", "l", "logs", "show the log of this plugin", Scope::In(&[Plugins]), has_row, plugin_logs;
     "plugins-load", "L", "", "read the configuration, launch its plugins", Scope::In(&[Start, Plugins]), writable, plugins_load;
     "plugins-installed", "A", "", "list installed providers; launches none", Scope::In(&[Plugins]), always, plugins_installed;
-    "pane-next", "right", "", "next pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_next;
+    "pane-next", "right", "next tab", "next pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_next;
     "pane-previous", "left", "", "previous pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_previous;
     "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_children, toggle_fold;
     // Calls
@@ -123,9 +123,9 @@ pub static COMMANDS: &[Command] = commands![
     "state-replace", "p", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
     "state-repair", "u", "undo drift", "stage it back to its configuration", Scope::In(&[State]), has_drift, repair_resource;
     "state-taint", "t", "taint…", "mark it to be replaced, or end that; asks", Scope::In(&[State]), on_managed_object, ask_taint;
-    "state-move", "m", "move…", "move it to another address; shows all", Scope::In(&[State]), on_objects, ask_move;
+    "state-move", "m", "", "move it to another address; shows all", Scope::In(&[State]), on_objects, ask_move;
     "state-forget", "X", "forget…", "remove it from the state; asks first", Scope::In(&[State]), on_objects, ask_forget;
-    "state-import", "I", "import…", "import an object that exists", Scope::In(&[State]), can_stage, ask_import;
+    "state-import", "I", "", "import an object that exists", Scope::In(&[State]), can_stage, ask_import;
     "state-reload", "r", "", "reload the state", Scope::In(&[State]), always, reload_state;
     // Groups
     "group-pause", "p", "pause", "pause the rollout, or resume it", Scope::In(&[Groups]), has_open_rollout, pause_rollout;

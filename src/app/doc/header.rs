@@ -96,19 +96,12 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
         None => parts.extend(work(state)),
     }
     let lock = match (&state.view.lock, state.view.lock_is_ours) {
-        (Some(_), true) => Some((line(Role::Plain, "  lock: this console"), "  lock: ours")),
+        (Some(_), true) => Some(line(Role::Plain, "  lock: this console")),
         // Another lock owner is shown further to the left.
         (Some(_), false) => None,
-        (None, _) => Some((line(Role::Dim, "  lock: free"), "")),
+        (None, _) => Some(line(Role::Dim, "  lock: free")),
     };
-    let lock = lock.map(|(line, short)| Part {
-        line,
-        forms: match short {
-            "" => vec![(1, Line::new())],
-            short => vec![(0, super::line(Role::Plain, short)), (1, Line::new())],
-        },
-    });
-    parts.extend(linked(None, lock));
+    parts.extend(linked(None, lock.map(|lock| omittable_part(1, lock))));
     fit_parts(parts, cells)
 }
 
@@ -277,9 +270,9 @@ fn calls(state: &State) -> Vec<Part> {
 fn replay(state: &State) -> Option<Part> {
     let replay = state.loaded.replay.as_ref();
     let replay = replay.filter(|_| state.context() == Context::Replay)?;
-    let text = format!("  REPLAY of #{}", replay.view().deploy);
+    let text = format!(" REPLAY of #{} ", replay.view().deploy);
     Some(Part {
-        line: line(Role::Key, text),
+        line: vec![span(Role::Plain, "  "), span(Role::Match, text)],
         forms: Vec::new(),
     })
 }

@@ -126,8 +126,9 @@ fn push_timeline(state: &State, d: &DeploySummary, most: usize, doc: &mut Doc) {
     timed.sort_by_key(|(_, from, _)| *from);
     let name = timed.iter().map(|(o, ..)| width(&o.address)).max();
     let name = name.unwrap_or(0);
-    let ends = timed.iter().map(|(_, from, took)| from + took);
-    let whole = ends.max().unwrap_or(0).max(1);
+    let last = timed.iter().map(|(_, from, took)| from + took).max();
+    let whole = d.ended.map_or(last, |ended| Some(ended - d.began));
+    let whole = whole.unwrap_or(0).max(last.unwrap_or(0)).max(1);
     // Sign, gaps and duration stand before the axis.
     let room = layout::detail_size(state).0.saturating_sub(name + 17);
     let axis = room.clamp(BAR_CELLS, AXIS_CELLS);
@@ -305,7 +306,9 @@ fn push_blocked(state: &State, g: &FailureGroup, doc: &mut Doc) {
     let all = all.unwrap_or_default();
     let is_of = |o: &&Operation| matches!(&o.failure, Some(f) if f.fingerprint == g.fingerprint);
     if let Some(failed) = all.iter().find(is_of) {
-        list_dependents(all, failed, doc);
+        let deploy = newest.copied().unwrap_or_default();
+        let heading = |n| format!("blocked {n} of deploy #{deploy}, which were");
+        list_dependents(all, failed, heading, doc);
     }
 }
 

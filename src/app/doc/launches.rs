@@ -130,7 +130,7 @@ fn push_reason(p: &PluginView, doc: &mut Doc) {
 const NEXT: &[(&str, &str)] = &[
     ("plugin-logs", "shows its log"),
     ("plugin-restart", "starts it again"),
-    ("incidents", "lists all failures, and acknowledges them"),
+    ("incidents", "lists all failures"),
 ];
 
 /// Lists the keys that help with a failed plugin.

@@ -87,7 +87,7 @@ fn list_surroundings(state: &State, op: &Operation, log: Vec<&LogEntry>, doc: &m
     }
     list_dependencies(state, op, doc);
     if let Some((d, _)) = state.shown_deploy() {
-        list_dependents(&d.operations, op, doc);
+        list_dependents(&d.operations, op, |n| format!("blocks {n}"), doc);
     }
 }
 
@@ -233,7 +233,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
     }
 }
 
-/// Maximum number of lines of the change of a failed operation.
+/// Fewest lines of the change of a failed operation.
 const PLANNED_LINES: usize = 12;
 
 /// Lists the values that a failed operation should have set, if its stage is still the shown one.
@@ -248,8 +248,11 @@ fn list_planned_values(state: &State, op: &Operation, doc: &mut Doc) {
     };
     let values = change(c, None, Extent::default());
     push_heading(doc, "planned values");
-    let more = values.len().saturating_sub(PLANNED_LINES);
-    doc.extend(values.into_iter().take(PLANNED_LINES));
+    // One line is for the number of others.
+    let height = layout::detail_size(state).1.saturating_sub(doc.len() + 1);
+    let shown = height.max(PLANNED_LINES);
+    let more = values.len().saturating_sub(shown);
+    doc.extend(values.into_iter().take(shown));
     if more > 0 {
         let key = state.options.keys.first("screen-stage");
         doc.push(line(
@@ -365,8 +368,13 @@ fn seen_before(state: &State, f: &Failure) -> Option<Line> {
 /// Maximum number of dependents in the detail of a failed operation.
 const DEPENDENTS: usize = 12;
 
-/// Lists the operations of a deploy that a failed one blocks.
-pub(super) fn list_dependents(operations: &[Operation], op: &Operation, doc: &mut Doc) {
+/// Lists the operations of a deploy that a failed one blocks, below a heading with their number.
+pub(super) fn list_dependents(
+    operations: &[Operation],
+    op: &Operation,
+    heading: impl Fn(String) -> String,
+    doc: &mut Doc,
+) {
     if !matches!(
         op.state,
         OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown
@@ -380,7 +388,7 @@ pub(super) fn list_dependents(operations: &[Operation], op: &Operation, doc: &mu
     if all.is_empty() {
         return;
     }
-    push_heading(doc, format!("blocks {}", count(all.len(), "operation")));
+    push_heading(doc, heading(count(all.len(), "operation")));
     let width = all.iter().take(DEPENDENTS).map(|o| width(&o.address)).max();
     for o in all.iter().take(DEPENDENTS) {
         let gap = " ".repeat(width.unwrap_or(0).saturating_sub(self::width(&o.address)));

@@ -28,13 +28,26 @@ pub fn rollout_role(state: &str) -> (&'static str, Role) {
     }
 }
 
-/// Renders a rollout: its reason, bars of its members, and its states beside other facts.
-pub fn rollout(state: &State, rollout: &RolloutView, now: Progress, facts: Doc) -> Doc {
+/// Renders a rollout: its reason unless `told` is a part of it, bars of its members, and its states
+/// beside other facts.
+pub fn rollout(
+    state: &State,
+    rollout: &RolloutView,
+    now: Progress,
+    told: Option<&String>,
+    facts: Doc,
+) -> Doc {
     let mut doc = Doc::new();
     let live = now.rollout.filter(|live| live.deploy == rollout.deploy);
     let reason = live.as_ref().map_or(&rollout.reason, |live| &live.reason);
     let shown = live.as_ref().map_or(&rollout.state, |live| &live.state);
-    if let Some(reason) = reason {
+    // The detail of a member begins with its error.
+    let is_told = |error: &String| {
+        reason
+            .as_ref()
+            .is_some_and(|reason| reason.ends_with(error))
+    };
+    if let Some(reason) = reason.as_ref().filter(|_| !told.is_some_and(is_told)) {
         push_text(&mut doc, rollout_role(shown).1, "", reason);
         doc.push(Line::new());
     }
@@ -108,20 +121,19 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
     let failed = rollout.members.iter().find(failed);
     let resumed = match (failed, paused) {
         _ if is_running && is_continued => "continues",
-        (Some(_), _) => "stages the rest for a review, after t or K",
+        (Some(_), _) => "stages the rest for a review; first retry or skip",
         (None, "paused (unhealthy)") => "stages the rest for a review, and waits for health again",
-        _ => "stages the rest for a review, to continue",
+        _ => "stages the rest for a review",
     };
-    let resume_key = state.options.keys.first("group-pause");
     let mut keys = vec![
-        ("group-logs", "shows the log of its plugin".to_owned()),
-        ("group-pause", resumed.to_owned()),
+        ("group-logs", "log: that of its plugin".to_owned()),
+        ("group-pause", format!("resume: {resumed}")),
     ];
     match failed {
         Some(member) => {
             let key = &member.key;
-            let retry = format!("changes {key} again with the next {resume_key}");
-            let skip = format!("continues without the change of {key}, with the next {resume_key}");
+            let retry = format!("retry: changes member {key} again, once you resume");
+            let skip = format!("skip: leaves member {key} as it is, once you resume");
             keys.splice(1..1, [("group-retry", retry), ("group-skip", skip)]);
         }
         None if paused == "paused (unhealthy)" => {
@@ -131,14 +143,14 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
             if let Some(member) = waiting.min_by_key(|member| member.note.is_none()) {
                 let key = &member.key;
                 let retry =
-                    format!("changes {key} again with the next {resume_key}; may replace it");
-                let skip = format!("continues with {key} unhealthy, with the next {resume_key}");
+                    format!("retry: changes member {key} again, once you resume; may replace it");
+                let skip = format!("skip: leaves member {key} unhealthy, once you resume");
                 keys.extend([("group-retry", retry), ("group-skip", skip)]);
             }
         }
         None => {}
     }
-    let abort = "ends the rollout; the other members stay as they are";
+    let abort = "abort: ends the rollout; the other members stay as they are";
     keys.push(("group-abort", abort.to_owned()));
     let mut heading = line(Role::Heading, "next");
     if ends {
@@ -149,6 +161,12 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
     for (command, effect) in &keys {
         push_keys(doc, &[(&state.options.keys.first(command), effect)]);
     }
+    let back = format!(
+        "  To roll back, set the configuration back and stage ({}). {} does it for a committed specification.",
+        state.options.keys.first("stage"),
+        state.options.keys.first("group-rollback")
+    );
+    doc.push(line(Role::Dim, back));
     true
 }
 

@@ -57,7 +57,7 @@ pub fn schema_cells(r: &SchemaRow) -> [Line; 4] {
     let mut flags = Line::new();
     for flag in &r.flags {
         let role = match flag {
-            SchemaFlag::Required => Role::Warn,
+            SchemaFlag::Required => Role::Strong,
             SchemaFlag::Sensitive => Role::Heading,
             SchemaFlag::Deprecated => Role::Bad,
             SchemaFlag::Optional | SchemaFlag::Computed | SchemaFlag::WriteOnly => Role::Dim,

@@ -2,7 +2,7 @@
 
 use super::{Content, List, Page, Part};
 use crate::app::doc::{Role, line, span};
-use crate::app::key::{ENTER, Key, KeyCode, moved};
+use crate::app::key::{ENTER, Key, moved};
 use crate::app::msg::Effect;
 use crate::app::state::State;
 
@@ -16,29 +16,20 @@ impl Content for Demo {
     const WIDTH: u16 = 108;
     const IS_HARMLESS: bool = true;
 
-    fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+    fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+        let faults = &state.options.faults;
         if key == Key::char('q') {
             return;
         }
-        let by_key = match key {
-            Key {
-                code: KeyCode::Char(c),
-                ctrl: false,
-                alt: false,
-            } => state.options.faults.iter().position(|f| f.key == c),
-            ENTER => Some(self.selected),
-            _ => None,
-        };
-        match by_key.and_then(|i| state.options.faults.get(i)) {
-            Some(f) => effects.push(Effect::Demo(f.id.clone())),
-            None => {
-                let n = state.options.faults.len();
-                let step = key.step();
-                state.open(Self {
-                    selected: step.map_or(self.selected, |by| moved(self.selected, by, n)),
-                });
-            }
+        if key == ENTER {
+            let fault = faults.get(self.selected);
+            effects.extend(fault.map(|f| Effect::Demo(f.id.clone())));
+            return;
         }
+        let by_key = faults.iter().position(|f| key == Key::char(f.key));
+        let step = key.step().unwrap_or_default();
+        self.selected = by_key.unwrap_or_else(|| moved(self.selected, step, faults.len()));
+        state.open(self);
     }
 
     fn page(&self, state: &State, _: usize) -> Page {
@@ -51,8 +42,8 @@ impl Content for Demo {
         };
         let rows = state.options.faults.iter().map(row).collect();
         let keys = Part::keys(&[
-            ("0-9", "cause it at once"),
-            ("enter", "cause the selected one"),
+            ("0-9 j k", "choose"),
+            ("enter", "cause it"),
             ("esc", "close"),
         ]);
         let hint = line(Role::Dim, "then deploy or stage to see the effect");

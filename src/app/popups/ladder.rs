@@ -306,7 +306,7 @@ impl Running {
         let mut doc = vec![line(Role::Strong, head)];
         let mut text = format!("   the other {} are not attempted", self.waiting);
         if let Some(left) = self.left_ms {
-            text += &format!("; ends in about {}", elapsed(left));
+            text += &format!("; ends in about {}", elapsed(left + 999));
         }
         doc.push(line(Role::Plain, text));
         if self.replacing > 0 {

@@ -7,6 +7,7 @@ mod replay;
 mod timeline;
 mod title;
 
+pub use blockers::shared_reason;
 pub(super) use replay::REPLAY;
 pub use timeline::axis_cells;
 
@@ -18,7 +19,7 @@ use crate::app::column::{Column, Width, column, number};
 pub(super) use crate::app::doc::operation_sign as symbol;
 use crate::app::doc::{self, Doc, Line, Role, line};
 use crate::app::filter::{Field, text_field};
-use crate::app::list::Row;
+use crate::app::list::{HEADING_NOTE, Row};
 use crate::app::progress;
 use crate::app::state::State;
 use model::view::DeployView;
@@ -90,6 +91,9 @@ const FIELDS: &[Field] = &[
     text_field("type"),
 ];
 
+/// Number of screen lines from which the groups of operations have headings.
+const HEADINGS: u16 = 20;
+
 fn rank(s: OperationState) -> u8 {
     match s {
         OperationState::Running => 0,
@@ -123,8 +127,7 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     let mut rows = Vec::with_capacity(all.len() + 4);
     let (mut pinned, mut has_done) = (0, false);
     let progress = &state.frame.progress;
-    // A small screen has no lines for headings.
-    let has_headings = state.frame.size.1 >= 20;
+    let has_headings = state.frame.size.1 >= HEADINGS;
     // The tree has all that have not begun as one group.
     let is_same = |a: OperationState, b: OperationState| {
         heading(a) == heading(b) || is_pending(a) && is_pending(b)
@@ -150,7 +153,12 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
                 };
                 title + &timeline::concurrency(state, d, now)
             }
-            _ => title(group),
+            _ => match &state.frame.shared_reason {
+                Some(reason) if is_pending(s) => {
+                    format!("{}{HEADING_NOTE}all {reason}", title(group))
+                }
+                _ => title(group),
+            },
         };
         has_done |= s == OperationState::Done;
         rows.extend(is_titled.then(|| Row::heading(text)));

@@ -62,9 +62,9 @@ const COLUMNS: &[Column] = &[
     column("HEALTH", Width::Content(0), 1),
     number("BATCH", 0, 4),
     number("CHANGED", 0, 3),
-    column("OBJECT", Width::Flex(10, 2), 5),
+    column("ID", Width::Flex(10, 2), 5),
     // Of the configuration: before and after the change.
-    column("HASH", Width::Content(0), 7),
+    column("CONFIGURATION", Width::Content(0), 7),
     column("DEDICATED", Width::Key(12), 6),
     column("LAST ERROR", Width::Flex(16, 4), 2),
 ];
@@ -247,7 +247,8 @@ fn detail(state: &State, row: &Row) -> Doc {
         push_heading(&mut doc, "rollout of the group");
     }
     let progress = Progress::of(state, group);
-    doc.extend(doc::rollout(state, rollout, progress, facts));
+    let told = member.as_ref().and_then(|member| member.error.as_ref());
+    doc.extend(doc::rollout(state, rollout, progress, told, facts));
     doc
 }
 

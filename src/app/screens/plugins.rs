@@ -51,9 +51,10 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
             "plugin-logs",
             "plugin-restart",
             "plugin-stop",
+            "pane-next",
             "pane",
         ],
-        _ => &["plugin-restart", "plugin-logs", "open", "pane"],
+        _ => &["plugin-restart", "plugin-logs", "open", "pane-next", "pane"],
     },
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT

@@ -227,7 +227,15 @@ fn head(state: &State, row: &Row) -> Line {
         output_row(state, row),
         drift_row(state, row),
     ) {
-        (Some(c), ..) => doc::change_head(c),
+        (Some(c), ..) => {
+            let mut head = doc::change_head(c);
+            if state.view.left.contains(&c.address) {
+                // Nothing happens to it, so the colour of its action would be wrong.
+                head.iter_mut().for_each(|s| s.role = Role::Dim);
+                head.push(span(Role::Warn, "  not selected"));
+            }
+            head
+        }
         (_, Some(o), _) => doc::output_head(o),
         (_, _, Some(d)) => doc::drift_head(d),
         _ => Line::new(),

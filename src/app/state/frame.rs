@@ -66,6 +66,8 @@ pub struct Frame {
     pub kept_detail: Option<KeptDetail>,
     /// Progress of the shown deploy.
     pub progress: Progress,
+    /// Reason that all of its operations share which have not begun.
+    pub shared_reason: Option<String>,
     /// Cells of its time axis, if the list has space for one.
     pub axis_cells: Option<u16>,
     /// A message came after the rows were built.
@@ -108,6 +110,7 @@ impl Default for Frame {
             shown: Vec::new(),
             kept_detail: None,
             progress: Progress::default(),
+            shared_reason: None,
             axis_cells: None,
             outdated: true,
             varying: Default::default(),

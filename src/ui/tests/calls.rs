@@ -67,7 +67,8 @@ fn charts_are_as_wide_as_the_screen_and_have_the_95th_percentile() {
     let base = c.line("▁▁▁▁▁▁▁▁▁▁");
     assert!(base.starts_with(" ▁▁▁▁▁▁▁▁▁▁"), "{base:?}");
     c.tick(1_000);
-    c.shows("p95 · peak 1.9 s");
+    c.shows("0 calls/s · peak 20/s");
+    c.shows("p95 1.9 s · peak 1.9 s");
 }
 
 #[test]

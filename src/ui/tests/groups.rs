@@ -88,12 +88,12 @@ fn unhealthy_member_is_named_and_the_next_keys_tell_when_they_act() {
     assert!(c.line("b  batch 2").contains("  unhealthy  "));
     c.shows("■ rollout of web paused");
     c.shows("next, once deploy #31 has ended");
-    c.shows("  p       stages the rest for a review, and waits for health again");
+    c.shows("  p       resume: stages the rest for a review, and waits for health again");
     c.event(EventKind::DeployFinished(fixture::finished(
         DeployOutcome::Failed,
     )));
     c.hides("next, once");
-    c.shows("  A       ends the rollout");
+    c.shows("  A       abort: ends the rollout");
 }
 
 #[test]
@@ -250,13 +250,13 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     c.line("batch 2/3 · 1 of 2 healthy");
     // The keys act on the member that failed, so the cursor is on it.
     c.shows("─ web b  ✗ unhealthy ─");
-    c.line("p       stages the rest for a review, and waits for health again");
-    c.line("K       continues with b unhealthy, with the next p");
+    c.line("p       resume: stages the rest for a review, and waits for health again");
+    c.line("K       skip: leaves member b unhealthy, once you resume");
     c.press("G");
-    c.line("t       changes blue again with the next p");
-    c.line("p       stages the rest for a review, after t or K");
+    c.line("t       retry: changes member blue again, once you resume");
+    c.line("p       resume: stages the rest for a review; first retry or skip");
     c.event(locked(Some("bob")));
-    c.hides("after t or K");
+    c.hides("first retry or skip");
 }
 
 #[test]

@@ -416,6 +416,8 @@ fn demo_faults_are_listed_and_triggered_by_key() {
     c.press("B");
     c.shows("the plugin dies");
     c.press("5");
+    assert_eq!(c.take_effects(), []);
+    c.press("enter");
     assert_eq!(c.take_effects(), [Effect::Demo("crash".into())]);
 }
 

@@ -211,7 +211,7 @@ fn plugin_without_a_process_cannot_be_stopped() {
 fn footer(c: &mut Console) -> String {
     let frame = c.frame();
     let line = frame.lines().last().unwrap_or_default();
-    line.split(" tab pane")
+    line.split(" right next tab")
         .next()
         .unwrap_or_default()
         .to_owned()

@@ -13,12 +13,9 @@ const KEYS: usize = 2;
 
 /// Gives the reason why an operation waits: its blocker, or the limit of running operations.
 pub(super) fn waiting_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
-    let first = d.blockers(op).into_iter().next();
-    if let Some((address, blocker)) = first {
-        let running = d.operation(address);
-        let running = running.filter(|_| blocker == Some(OperationState::Running));
-        let worked = running.map(|o| elapsed(progress::worked_ms(state, d, o, now)));
-        return note(d, op, "blocked by", worked);
+    if !d.blockers(op).is_empty() {
+        let since = running_blocker(state, d, op, now);
+        return note(state, d, op, "blocked by", since);
     }
     let progress = &state.frame.progress;
     let running = progress.count(OperationState::Running) + progress.queued();
@@ -30,14 +27,73 @@ pub(super) fn waiting_note(state: &State, d: &DeployView, op: &Operation, now: U
     line(Role::Dim, text)
 }
 
-/// Names the first blocker of an operation, failed ones first. If the operation needs all instances
-/// of a resource, names the resource with the instances that block it. `since` is the running time
-/// of the first blocker.
-pub(super) fn note(d: &DeployView, op: &Operation, word: &str, since: Option<String>) -> Line {
-    let all = d.blockers(op);
-    let Some((first, state)) = all.first() else {
+/// Most operations whose reasons are compared in each frame.
+const COMPARED: usize = 500;
+
+/// Reason that all operations share which have not begun, if there are several: the heading above
+/// them has it, and not each row. `None` without a heading.
+pub fn shared_reason(state: &State) -> Option<String> {
+    let (d, now) = state.shown_deploy()?;
+    let pending = d.operations.iter().filter(|o| super::is_pending(o.state));
+    let pending: Vec<&Operation> = pending.collect();
+    let is_titled = state.frame.size.1 >= super::HEADINGS && pending.len() < d.operations.len();
+    if !is_titled || !(2..=COMPARED).contains(&pending.len()) {
+        return None;
+    }
+    let word = match pending.iter().all(|o| o.state == OperationState::Waiting) {
+        true => "blocked by",
+        false => "needs",
+    };
+    let reason = |op: &Operation| {
+        let text = doc::plain(&blocker(d, op, word, running_blocker(state, d, op, now))?.0);
+        Some(text)
+    };
+    let first = reason(pending[0])?;
+    let is_shared = pending[1..]
+        .iter()
+        .all(|op| reason(op).as_ref() == Some(&first));
+    is_shared.then_some(first)
+}
+
+/// Running time of the first blocker of an operation, if it runs.
+fn running_blocker(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Option<String> {
+    let (address, blocker) = d.blockers(op).into_iter().next()?;
+    let running = d.operation(address);
+    let running = running.filter(|_| blocker == Some(OperationState::Running))?;
+    Some(elapsed(progress::worked_ms(state, d, running, now)))
+}
+
+/// Names the first blocker of an operation, and counts the others. If its heading has the blocker
+/// already, only counts the others.
+pub(super) fn note(
+    state: &State,
+    d: &DeployView,
+    op: &Operation,
+    word: &str,
+    since: Option<String>,
+) -> Line {
+    let Some((mut l, others)) = blocker(d, op, word, since) else {
         return Line::new();
     };
+    let more = doc::more_needs(op, others);
+    if state.frame.shared_reason.is_some() {
+        return line(Role::Dim, more.trim_start());
+    }
+    l.push(doc::omittable(Role::Dim, more));
+    l
+}
+
+/// Names the first blocker of an operation, failed ones first, and counts the others. If the
+/// operation needs all instances of a resource, names the resource with the instances that block
+/// it. `since` is the running time of the first blocker.
+fn blocker(
+    d: &DeployView,
+    op: &Operation,
+    word: &str,
+    since: Option<String>,
+) -> Option<(Line, usize)> {
+    let all = d.blockers(op);
+    let (first, state) = all.first()?;
     let key_of = |resource: &str, address: &str| -> Option<String> {
         let key = address.strip_prefix(resource)?;
         key.starts_with('[').then(|| key.to_owned())
@@ -70,7 +126,8 @@ pub(super) fn note(d: &DeployView, op: &Operation, word: &str, since: Option<Str
         _ => Role::Dim,
     };
     let mut l = vec![
-        span(Role::Dim, format!("{word} ")),
+        // The name is more important in a narrow column.
+        doc::omittable(Role::Dim, format!("{word} ")),
         doc::address(name, address),
     ];
     if let (Some(word), Some(state)) = (what, state) {
@@ -85,13 +142,9 @@ pub(super) fn note(d: &DeployView, op: &Operation, word: &str, since: Option<Str
         l.push(span(role, format!("{word})")));
     }
     if let Some(since) = since {
-        l.push(doc::omittable(Role::Dim, format!(" ({since})")));
+        l.push(doc::omittable(Role::Dim, format!(" (running {since})")));
     }
-    l.push(doc::omittable(
-        Role::Dim,
-        doc::more_needs(op, all.len() - named),
-    ));
-    l
+    Some((l, all.len() - named))
 }
 
 /// Word for the state of a blocker. Only instances of a resource have one while they run or wait.

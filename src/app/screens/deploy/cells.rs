@@ -6,7 +6,7 @@ use crate::app::format::{aligned, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::progress;
 use crate::app::screens::nodes;
-use crate::app::state::State;
+use crate::app::state::{Context, State};
 use crate::app::text::width;
 use model::view::DeployView;
 use model::{Operation, OperationProgress, OperationState, UnixMs};
@@ -41,7 +41,12 @@ pub(super) fn cells(state: &State, row: &Row) -> Vec<Line> {
     let time = match (op.state, op.began) {
         (OperationState::Running, Some(_)) => {
             let worked = progress::worked_ms(state, d, op, now);
-            line(role, aligned(elapsed(worked)))
+            // A replay knows its time exactly, and events follow within a second.
+            let text = match (state.context(), u64::try_from(worked)) {
+                (Context::Replay, Ok(worked)) => duration(worked),
+                _ => elapsed(worked),
+            };
+            line(role, aligned(text))
         }
         _ => op
             .took_ms
@@ -145,7 +150,7 @@ fn operation_note(
             }
         }
         OperationState::Waiting => l.extend(blockers::waiting_note(state, d, op, now)),
-        OperationState::NotAttempted => l.extend(blockers::note(d, op, "needs", None)),
+        OperationState::NotAttempted => l.extend(blockers::note(state, d, op, "needs", None)),
         OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
         OperationState::Done => {
             if op.attempt > 1 {

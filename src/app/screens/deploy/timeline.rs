@@ -190,7 +190,7 @@ pub(super) fn concurrency(state: &State, deploy: &DeployView, now: UnixMs) -> St
         .summary
         .as_ref()
         .map_or(now, |_| deploy.last_end().unwrap_or(deploy.began));
-    let cells = (axis.cell(end) + 1).min(axis.cells);
+    let cells = axis.cell(end).max(1);
     let bound = |cell: usize| axis.begin + cell as i64 * axis.ms / axis.cells as i64;
     let mut worked = vec![0; cells];
     for op in &deploy.operations {
@@ -203,8 +203,8 @@ pub(super) fn concurrency(state: &State, deploy: &DeployView, now: UnixMs) -> St
     }
     let most = worked.iter().max().copied().unwrap_or(0).max(1);
     let bars = worked.into_iter().map(|ms| {
-        // Rounded up, so that little work is more than none.
-        let level = (ms * 7 + most - 1) / most;
+        // Rounded up, so that little work is more than none, and low, as a note beside the bars.
+        let level = (ms * 4 + most - 1) / most;
         doc::LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
     });
     let bars: String = bars.collect();

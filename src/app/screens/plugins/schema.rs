@@ -21,7 +21,7 @@ pub(in crate::app::screens) const SCHEMA: ContextInfo = ContextInfo {
     text: |state, row| row_of(state, row).map_or_else(String::new, |r| text(r, &r.path)),
     found: Some(|state, row| row_of(state, row).map_or_else(String::new, |r| text(r, &r.name))),
     write_subject,
-    first_keys: |_| &["unfold", "find-next", "find-previous"],
+    first_keys: |_| &["unfold", "pane-next", "find-next", "find-previous"],
     empty,
     ..ContextInfo::DEFAULT
 };

@@ -19,6 +19,20 @@ fn first_cause<'s>(state: &'s State, implied: &'s ImpliedSelection) -> &'s str {
     first
 }
 
+/// Counts the commands and the copies of files of the provisioners, apart, because only commands
+/// run code.
+fn push_commands(c: &ChangeView, l: &mut Line) {
+    let copies = c.commands.iter().filter(|command| command.copies).count();
+    for (n, verb, noun) in [
+        (c.commands.len() - copies, "runs", "command"),
+        (copies, "copies", "file"),
+    ] {
+        if n > 0 {
+            l.push(span(Role::Warn, format!("{verb} {} ", count(n, noun))));
+        }
+    }
+}
+
 /// Returns the note of a change. Notes are ordered by importance, because rows are cut.
 pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
     let mut l = Line::new();
@@ -44,7 +58,10 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         l.push(doc::address(Role::Dim, first_cause(state, a)));
         return l;
     }
-    if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
+    if left {
+        return vec![span(Role::Warn, "deselected")];
+    }
+    if let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
         l.push(span(Role::Bad, "▲ needs "));
         l.push(doc::address(Role::Bad, n));
         return l;
@@ -52,20 +69,7 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
     if c.drifted {
         l.push(span(Role::Warn, "drift "));
     }
-    // Counted apart, because only commands run code.
-    let copies = c.commands.iter().filter(|command| command.copies).count();
-    if c.commands.len() > copies {
-        l.push(span(
-            Role::Warn,
-            format!("runs {} ", count(c.commands.len() - copies, "command")),
-        ));
-    }
-    if copies > 0 {
-        l.push(span(
-            Role::Warn,
-            format!("copies {} ", count(copies, "file")),
-        ));
-    }
+    push_commands(c, &mut l);
     if let Some(p) = &c.previous_address {
         l.push(span(Role::Dim, "moved from "));
         l.push(doc::address(Role::Dim, p));
