@@ -23,6 +23,7 @@ pub mod groups;
 pub mod ignore;
 pub mod import;
 pub mod import_object;
+pub mod keyed;
 pub mod link_arguments;
 pub mod managed;
 pub mod masks;

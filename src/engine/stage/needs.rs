@@ -6,6 +6,7 @@
 mod instances;
 mod references;
 
+use super::keyed::chained;
 use super::nodes::Node;
 use super::scope::WalkContext;
 use super::values::Repetition;
@@ -13,8 +14,7 @@ use instances::key_of;
 use lang::addr::{AbsInstance, ModuleInstance, Resource as Name};
 use lang::config::{Module, Resource};
 use lang::syntax::ast::Lookup;
-pub use references::chained_resource;
-use references::{Named, Place, chained};
+use references::{Named, Place};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use workspace::provider_addr::{self};

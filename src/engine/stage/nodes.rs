@@ -71,6 +71,8 @@ pub struct Nodes {
     by_node: HashMap<Node, Step>,
     /// Instance keys a step depends on, per resource, if all its references have constant keys.
     instance_keys: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
+    /// By local value: the resource whose instances have an element each.
+    keyed_locals: HashMap<Step, Step>,
     /// Steps that need a resource as a whole whatever keys their references have: their repetition
     /// or their conditions refer to it.
     needs_whole: HashSet<(Step, Step)>,
@@ -113,13 +115,22 @@ impl Nodes {
         self.instance_keys.get(&(step, resource))
     }
 
-    /// Returns the resources that a resource's instances can need by instance.
-    pub fn separable_needs(&self, step: Step) -> impl Iterator<Item = (Step, &ConfigResource)> {
+    /// Returns the resources that a resource's instances can need by instance, each after the node
+    /// of the reference: the resource itself, or a local value.
+    pub fn separable_needs(
+        &self,
+        step: Step,
+    ) -> impl Iterator<Item = (Step, Step, &ConfigResource)> {
         let needs = self.graph.needs(step);
         let separable = needs.filter(move |need| !self.needs_whole.contains(&(step, *need)));
-        separable.filter_map(|need| match &self.nodes[need] {
-            Node::Resource(config) if config.resource.mode == Mode::Managed => Some((need, config)),
-            _ => None,
+        separable.filter_map(|through| {
+            let need = self.keyed_locals.get(&through).copied().unwrap_or(through);
+            match &self.nodes[need] {
+                Node::Resource(on) if on.resource.mode == Mode::Managed => {
+                    Some((through, need, on))
+                }
+                _ => None,
+            }
         })
     }
 
@@ -167,6 +178,7 @@ impl Nodes {
             nodes: Vec::new(),
             by_node,
             instance_keys: HashMap::new(),
+            keyed_locals: HashMap::new(),
             needs_whole: HashSet::new(),
             chained: HashMap::new(),
             siblings: BTreeMap::new(),

@@ -27,6 +27,9 @@
 //! | `keys A B` | `for_each` over these keys; `X[k]` is the instance of `X` with the same key |
 //! | `each of X` | `for_each = X`; `needs each` and `follows each` refer to `each.value` |
 //! | `local X[0]` | a local value that is a reference; `follows local.L` uses it |
+//! | `versions of X`, `versions of X with Y` | a local value with the changing attribute of each |
+//! |   | instance of `X`, and of `Y` |
+//! | `follows local L[k]` | the element of a local value |
 //! | `group of X` | a group whose members are the instances of `X`, one in a batch |
 //! | `batch N`, `order O`, `surge`, `on unhealthy R` | its update policy |
 //! | `drain CMD`, `health CMD`, `ready EXPR` | its hooks; `$KEY` is the key of the member |
@@ -102,6 +105,14 @@ impl Files {
             self.root += &format!("output \"{name}\" {{\n  value = {value}\n}}\n");
         } else if let Some(of) = settings.strip_prefix("local ") {
             self.root += &format!("locals {{\n  {name} = fake_thing.{of}\n}}\n");
+        } else if let Some(of) = settings.strip_prefix("versions of ") {
+            let (of, other) = of.split_once(" with ").unwrap_or((of, ""));
+            let value = match other {
+                "" => "v.version".to_owned(),
+                other => format!("\"${{v.version}} ${{fake_thing.{other}.version}}\""),
+            };
+            let each = format!("{{ for k, v in fake_thing.{of} : k => {value} }}");
+            self.root += &format!("locals {{\n  {name} = {each}\n}}\n");
         } else if let Some(group) = settings.strip_prefix("group of ") {
             self.groups += &group_block(name, group);
         } else if let Some((from, to)) = settings
@@ -166,7 +177,13 @@ impl Files {
                 format!("fake_thing.{name}.{attribute}")
             }
             (None, None) if other == "each" => format!("each.value.{attribute}"),
-            (None, Some(("local", name))) => format!("local.{name}.{attribute}"),
+            (None, None) if other.starts_with("local ") => {
+                other.replace("[k]", "[each.key]").replacen(' ', ".", 1)
+            }
+            (None, Some(("local", name))) => {
+                let name = name.replace("[i]", "[count.index]");
+                format!("local.{name}.{attribute}")
+            }
             (None, None) => {
                 let other = other.replace("[i]", "[count.index]");
                 let other = other.replace("[k]", "[each.key]");

@@ -178,6 +178,45 @@ const CHAINS: &[Rule] = &[
         calls: "update w[0], update v, update w[1]",
         ..RULE
     },
+    Rule {
+        rule: "the elements of a local value belong to the members with their keys",
+        before: "w, keys a b, size 1; l, versions of w; v, keys a b, follows local l[k]; g, group of w",
+        after: "w, keys a b, size 2; l, versions of w; v, keys a b, follows local l[k]; g, group of w",
+        parallelism: 4,
+        calls: "update w[\"a\"], update v[\"a\"], update w[\"b\"], update v[\"b\"]",
+        ..RULE
+    },
+    Rule {
+        rule: "a local value that is the resource belongs to the batches",
+        before: "w, count 2, size 1; l, local w; v, count 2, follows local.l[i]; g, group of w",
+        after: "w, count 2, size 2; l, local w; v, count 2, follows local.l[i]; g, group of w",
+        parallelism: 4,
+        calls: "update w[0], update v[0], update w[1], update v[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "an element waits for the rest of its expression",
+        before: "z, size 1; w, keys a b, size 1; l, versions of w with z; v, keys a b, follows local l[k]; g, group of w",
+        after: "z, size 2; w, keys a b, size 2; l, versions of w with z; v, keys a b, follows local l[k]; g, group of w",
+        calls: "update z, update w[\"a\"], update v[\"a\"], update w[\"b\"], update v[\"b\"]",
+        ..RULE
+    },
+    Rule {
+        rule: "a failure in the rest of a local value stops the next batch",
+        before: "z, size 1; w, keys a b, size 1; l, versions of w with z; v, keys a b, follows local l[k]; g, group of w",
+        after: "z, size 2; w, keys a b, size 2; l, versions of w with z; v, keys a b, follows local l[k]; g, group of w",
+        script: &[("update z", &[Refuse])],
+        calls: "update z, update w[\"a\"]",
+        ..RULE
+    },
+    Rule {
+        rule: "new members and removed ones count in a local value, too",
+        before: "w, keys a b, size 1; l, versions of w; v, keys a b, follows local l[k]; g, group of w",
+        after: "w, keys b c, size 2; l, versions of w; v, keys b c, follows local l[k]; g, group of w",
+        parallelism: 4,
+        calls: "destroy v[\"a\"], destroy w[\"a\"], update w[\"b\"], update v[\"b\"], create w[\"c\"], create v[\"c\"]",
+        ..RULE
+    },
 ];
 
 #[tokio::test]

@@ -3,9 +3,10 @@
 
 use super::instances::key_of;
 use super::{Needing, Needs};
+use crate::stage::keyed::{KeyedLocal, keyed_local};
 use crate::stage::scope::ModuleScope;
 use crate::stage::values::Repetition;
-use lang::addr::{InstanceKey, Mode, ModuleInstance, Resource as Name};
+use lang::addr::{InstanceKey, ModuleInstance, Resource as Name};
 use lang::config::{Condition, Module, Resource};
 use lang::syntax::ast::{Expr, Lookup, StepKind, Traversal};
 use model::ConfigKey;
@@ -189,6 +190,27 @@ impl Needing<'_> {
         self.reference(&lookup.traversal, key, &lookup.trailing_steps, place, out);
     }
 
+    /// Adds the needs of one element of a local value: its instance, and those of the rest.
+    fn element(
+        &self,
+        local: &KeyedLocal<'_>,
+        key: InstanceKey,
+        place: &Place<'_>,
+        out: &mut Needs,
+    ) {
+        self.of_resource(local.resource, Some(key), place, out);
+        let inside = Place {
+            repetition: Repetition::default(),
+            for_each: None,
+            ..*place
+        };
+        // Names bound by the expression are no references to declared resources.
+        local
+            .rest
+            .iter()
+            .for_each(|expr| self.expr(expr, &inside, out));
+    }
+
     /// `looked_up` is the key evaluated from an index expression, if the traversal has no constant
     /// one.
     pub(super) fn reference(
@@ -208,11 +230,16 @@ impl Needing<'_> {
                     .iter()
                     .cloned(),
             ),
-            Ref::Local(name) => out.extend(
-                self.needs_of_named(place.instance, Named::Local(name))
-                    .iter()
-                    .cloned(),
-            ),
+            Ref::Local(name) => {
+                let keyed = keyed_local(place.module, &name);
+                match keyed.zip(element_key(t, looked_up)) {
+                    Some((keyed, key)) => self.element(&keyed, key, place, out),
+                    None => {
+                        let needs = self.needs_of_named(place.instance, Named::Local(name));
+                        out.extend(needs.iter().cloned());
+                    }
+                }
+            }
             Ref::Each(name) if &*name == "value" => self.each_value(place, out),
             Ref::Resource { resource, key, .. } => {
                 self.of_resource(&resource, key.or(looked_up), place, out)
@@ -254,28 +281,13 @@ impl Needing<'_> {
     }
 }
 
-/// Returns the resource or module whose instances `for_each` uses unchanged.
-pub(super) fn chained(expr: &Expr) -> Option<&Traversal> {
-    let lang::syntax::ast::ExprKind::Traversal(t) = &expr.kind else {
-        return None;
-    };
-    match refs::parse(t).ok()? {
-        Ref::Resource {
-            used, key: None, ..
-        } if t.steps.len() == used => Some(t),
-        Ref::Module { key: None, .. } => Some(t),
-        _ => None,
+/// Key of the element of a local value that a reference uses.
+fn element_key(t: &Traversal, looked_up: Option<InstanceKey>) -> Option<InstanceKey> {
+    match t.steps.get(1).map(|step| &step.kind) {
+        None => looked_up,
+        Some(StepKind::Attr(name)) => Some(InstanceKey::Str(name.clone())),
+        Some(StepKind::Index(_)) => refs::key_of(t.steps.get(1)),
     }
-}
-
-/// Returns the managed resource of the module whose keys and objects `for_each` uses unchanged.
-pub fn chained_resource<'m>(module: &'m Module, for_each: &Expr) -> Option<&'m Name> {
-    let Ref::Resource { resource, .. } = refs::parse(chained(for_each)?).ok()? else {
-        return None;
-    };
-    let declared = module.resources.get(&resource)?;
-    let is_chain = resource.mode == Mode::Managed && declared.for_each.is_some();
-    is_chain.then_some(&declared.name)
 }
 
 fn conditions(all: &[Condition]) -> impl Iterator<Item = &Expr> {

@@ -1,7 +1,7 @@
 //! Edges of the graph, from the references in expressions.
 
 use super::{Node, Nodes, Sources, config_resource};
-use crate::stage::needs::chained_resource;
+use crate::stage::keyed::{chained_resource, keyed_local};
 use cty::schema::Block;
 use graph::Step;
 use lang::addr::{InstanceKey, Mode, Resource};
@@ -32,6 +32,10 @@ impl Nodes {
             let step = self.add(Node::Local(path.clone(), name.clone()));
             self.need_node(step, own_call.as_ref());
             self.need_expr(step, module, &local.expr);
+            let on = keyed_local(module, name);
+            let on = on.map(|local| Node::Resource(config_resource(path, local.resource)));
+            let on = on.and_then(|on| self.step(&on));
+            self.keyed_locals.extend(on.map(|on| (step, on)));
         }
         for call in module.calls.values() {
             let step = self.add(Node::Call(path.clone(), call.name.clone()));
@@ -198,9 +202,12 @@ impl Nodes {
     /// Records that a resource needs those that it is connected with as a whole.
     fn need_all_whole(&mut self, step: Step) {
         let needed = self.graph.needs(step);
-        let resources = needed.filter(|needed| self.nodes[*needed].resource().is_some());
+        let separable = |needed: &Step| {
+            self.nodes[*needed].resource().is_some() || self.keyed_locals.contains_key(needed)
+        };
+        let whole: Vec<Step> = needed.filter(separable).collect();
         self.needs_whole
-            .extend(resources.map(|needed| (step, needed)));
+            .extend(whole.into_iter().map(|needed| (step, needed)));
     }
 
     /// Records the instances of its own resource that a provisioner refers to.

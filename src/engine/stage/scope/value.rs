@@ -1,6 +1,7 @@
 //! Resolves references to values, from the nodes that the walk has evaluated.
 
 use super::{ModuleScope, Phase};
+use crate::stage::keyed::keyed_local;
 use crate::stage::values::Expansion;
 use cty::{Type, Value};
 use lang::addr::{AbsResource, InstanceKey, Mode, Resource};
@@ -32,6 +33,7 @@ impl<'a> ModuleScope<'a> {
             Ref::Local(name) => (
                 values
                     .local(self.instance, &name)
+                    .or_else(|| self.elements_so_far(&name))
                     .or_else(|| self.orphaned_local(&name))
                     .unwrap_or_else(later),
                 1,
@@ -78,6 +80,18 @@ impl<'a> ModuleScope<'a> {
             Ref::Module { call, .. } => (self.call_value(&call), 1),
             Ref::Check(_) => (later(), t.steps.len()),
         })
+    }
+
+    /// Returns the present value of a local value whose elements instances of a resource may need
+    /// before all of them have changed.
+    fn elements_so_far(&self, name: &str) -> Option<Value> {
+        if self.context.phase != Phase::Apply {
+            return None;
+        }
+        keyed_local(self.module, name)?;
+        let scope = ModuleScope::new(self.context, self.module, self.instance);
+        let (value, diags) = scope.evaluate(&self.module.locals.get(name)?.expr);
+        (!diags.has_errors()).then_some(value)
     }
 
     /// Returns the value of a resource that is not evaluated. While planning, a repeated resource

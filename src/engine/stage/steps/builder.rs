@@ -62,6 +62,12 @@ pub(super) struct Builder<'a> {
 /// instance if they are ordered one by one.
 type Pair<'c> = (&'c str, String, Option<&'c ModuleInstance>, Option<String>);
 
+/// Node of a reference, and the resource whose instances it gives.
+type SingleNeed = (Step, Step);
+
+/// Step of the expansion of each resource with changes, and the needs of its single instances.
+type Opened = HashMap<ConfigResource, (Step, Vec<SingleNeed>)>;
+
 impl Builder<'_> {
     pub(super) fn add(&mut self, task: Task) -> Step {
         self.steps.tasks.push(task);
@@ -118,29 +124,41 @@ impl Builder<'_> {
         Some(keys.map_or(whole, |keys| self.part(need, keys)))
     }
 
-    /// Returns the nodes whose instances the instances of a resource need one by one.
-    fn single_needs(&self, node: Step) -> Vec<Step> {
+    /// Returns the nodes whose instances the instances of a resource need one by one, each with the
+    /// node of the reference.
+    fn single_needs(&self, node: Step) -> Vec<SingleNeed> {
         let separable = self.nodes.separable_needs(node);
-        let single = separable.filter(|(_, config)| self.single.is_single(&config.to_string()));
-        single.map(|(need, _)| need).collect()
+        let single = separable.filter(|(_, _, on)| self.single.is_single(&on.to_string()));
+        single.map(|(through, need, _)| (through, need)).collect()
     }
 
     /// Adds the needs of one instance that its resource as a whole does not wait for.
-    fn need_single(&mut self, step: Step, needs: &[Step], change: &Change, changes: &[Change]) {
-        for need in needs {
+    fn need_single(
+        &mut self,
+        step: Step,
+        needs: &[SingleNeed],
+        change: &Change,
+        changes: &[Change],
+    ) {
+        for (through, need) in needs {
             let (Some(whole), Some(on)) = (self.of_node[*need], self.nodes.nodes[*need].resource())
             else {
                 continue;
             };
             let needed = match self.single.named(change, &on.to_string()) {
-                None => whole,
+                None => {
+                    let through = self.of_node[*through];
+                    through.into_iter().chain([whole]).collect()
+                }
                 Some(named) => {
                     let keys = named.into_iter().map(|at| changes[*at].address.key.clone());
                     let keys: BTreeSet<InstanceKey> = keys.collect();
-                    self.part(*need, &keys)
+                    vec![self.part(*need, &keys)]
                 }
             };
-            self.steps.graph.add_need(step, needed);
+            needed
+                .into_iter()
+                .for_each(|needed| self.steps.graph.add_need(step, needed));
         }
     }
 
@@ -154,7 +172,7 @@ impl Builder<'_> {
     }
 
     /// Connects parts to the selected instances with their keys, or to the resource without any.
-    fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, (Step, Vec<Step>)>) {
+    fn parts(&mut self, changes: &[Change], opened: &Opened) {
         let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
         for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
             applied
@@ -183,7 +201,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn instances(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
-        let mut opened: HashMap<ConfigResource, (Step, Vec<Step>)> = HashMap::new();
+        let mut opened: Opened = HashMap::new();
         for &i in taken {
             let change = &changes[i];
             let config = change.address.config();
@@ -221,9 +239,11 @@ impl Builder<'_> {
 
     /// Adds the step that evaluates the expansion of a resource; returns it with the nodes that the
     /// instances need one by one.
-    fn open(&mut self, node: Step, close: Step) -> (Step, Vec<Step>) {
+    fn open(&mut self, node: Step, close: Step) -> (Step, Vec<SingleNeed>) {
         let single = self.single_needs(node);
-        let apart = single.iter().filter_map(|need| self.needed(node, *need));
+        let apart = single
+            .iter()
+            .filter_map(|(through, _)| self.needed(node, *through));
         let apart: BTreeSet<Step> = apart.collect();
         let open = self.add(Task::Open(node));
         // Its expansion may need everything else that the resource as a whole needs.
@@ -231,16 +251,25 @@ impl Builder<'_> {
         for need in needs.into_iter().filter(|need| !apart.contains(need)) {
             self.steps.graph.add_need(open, need);
         }
+        // Instead of a local value, its elements are evaluated.
+        for (local, on) in single.iter().filter(|(through, need)| through != need) {
+            let others: Vec<Step> = self.nodes.graph.needs(*local).collect();
+            for other in others.into_iter().filter(|other| other != on) {
+                if let Some(needed) = self.needed(*local, other) {
+                    self.steps.graph.add_need(open, needed);
+                }
+            }
+        }
         (open, single)
     }
 
     /// Lets the expansion of a resource follow that of the one whose keys it has, if it does not
     /// wait for the whole of it.
-    fn chains(&mut self, opened: &HashMap<ConfigResource, (Step, Vec<Step>)>) {
+    fn chains(&mut self, opened: &Opened) {
         for (config, (open, single)) in opened {
             let node = self.nodes.step(&Node::Resource(config.clone()));
             let on = node.and_then(|node| self.nodes.chained_on(node));
-            let Some(on) = on.filter(|on| single.contains(on)) else {
+            let Some(on) = on.filter(|on| single.contains(&(*on, *on))) else {
                 continue;
             };
             let first = self.nodes.nodes[on].resource();

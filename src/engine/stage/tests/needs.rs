@@ -57,6 +57,28 @@ config: resource lab_thing a {}
 needs: data.lab_data.d needs lab_thing.a
        lab_thing.b needs data.lab_data.d, lab_thing.a
 
+# By key through a local value that is the resource.
+config: resource lab_thing a { count = 2 }
+        locals { l = lab_thing.a }
+        resource lab_thing b { count = 2; name = local.l[count.index].id }
+needs: lab_thing.b[0] needs lab_thing.a[0]
+       lab_thing.b[1] needs lab_thing.a[1]
+
+# By key through a local value with an element for each instance.
+config: resource lab_thing a { for_each = toset(["x", "y"]) }
+        resource lab_thing c {}
+        locals { l = { for k, v in lab_thing.a : k => "${v.id} ${lab_thing.c.id}" } }
+        resource lab_thing b { for_each = toset(["x"]); name = local.l[each.key] }
+        resource lab_thing d { name = local.l.y }
+needs: lab_thing.b["x"] needs lab_thing.a["x"], lab_thing.c
+       lab_thing.d needs lab_thing.a["y"], lab_thing.c
+
+# Elements under other keys may belong to any instance.
+config: resource lab_thing a { for_each = toset(["x", "y"]) }
+        locals { l = { for k, v in lab_thing.a : "${k}1" => v.id } }
+        resource lab_thing b { name = local.l.x1 }
+needs: lab_thing.b needs lab_thing.a
+
 # Through an argument and an output of a module.
 config: resource lab_thing a {}
         module m { source = "./m"; in = lab_thing.a.id }
