@@ -13,6 +13,7 @@ mod ephemeral;
 mod ephemeral_values;
 mod failed_operations;
 mod groups;
+mod member_dependents;
 mod member_hashes;
 mod mixed_order;
 mod plantimestamp;
