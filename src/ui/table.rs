@@ -105,15 +105,19 @@ impl Table<'_> {
             let right = area.width.saturating_sub(2);
             let (text, note) = text.split_once(HEADING_NOTE).unwrap_or((text, ""));
             let used = brush.text(area.x + 1, area.y, right, Role::Heading, text);
-            // The note belongs to the last column, above the cells of which it stands.
+            // The note belongs to the last column, above the cells of which it stands. A text that
+            // is too long for it begins beside the heading.
             if let Some((_, x, cells)) = placed.last().filter(|(_, x, _)| *x > used) {
+                let long = width(note) > usize::from(*cells);
+                let x = if long { used + 3 } else { *x };
+                let cells = right.saturating_sub(x);
                 let bars = note.find(|c| !LEVELS.concat().contains(c));
                 let (bars, text) = note.split_at(bars.unwrap_or(note.len()));
                 let l = match bars {
                     "" => vec![span(Role::Dim, text)],
                     bars => vec![omittable(Role::Busy, bars), omittable(Role::Dim, text)],
                 };
-                brush.line(area.x + 1 + x, area.y, *cells, &l, false);
+                brush.line(area.x + 1 + x, area.y, cells, &l, false);
             }
             return;
         }

@@ -65,8 +65,8 @@ const COLUMNS: &[Column] = &[
     column("ID", Width::Flex(10, 2), 5),
     // Of the configuration: before and after the change.
     column("CONFIGURATION", Width::Content(0), 7),
-    column("DEDICATED", Width::Key(12), 6),
-    column("LAST ERROR", Width::Flex(16, 4), 2),
+    column("DEDICATED", Width::Key(22), 8),
+    column("LAST ERROR", Width::Flex(24, 4), 2),
 ];
 
 const FIELDS: &[Field] = &[text_field("group"), text_field("state")];
@@ -244,7 +244,7 @@ fn detail(state: &State, row: &Row) -> Doc {
         return doc;
     };
     if member.is_some() {
-        push_heading(&mut doc, "rollout of the group");
+        doc.push(Line::new());
     }
     let progress = Progress::of(state, group);
     let told = member.as_ref().and_then(|member| member.error.as_ref());

@@ -42,7 +42,7 @@ pub fn shared_reason(state: &State) -> Option<String> {
     }
     let word = match pending.iter().all(|o| o.state == OperationState::Waiting) {
         true => "blocked by",
-        false => "needs",
+        false => "need",
     };
     let reason = |op: &Operation| {
         let text = doc::plain(&blocker(d, op, word, running_blocker(state, d, op, now))?.0);
@@ -77,7 +77,7 @@ pub(super) fn note(
     };
     let more = doc::more_needs(op, others);
     if state.frame.shared_reason.is_some() {
-        return line(Role::Dim, more.trim_start());
+        return line(Role::Dim, more.replace(" +", "and "));
     }
     l.push(doc::omittable(Role::Dim, more));
     l

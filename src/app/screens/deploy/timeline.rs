@@ -205,7 +205,7 @@ pub(super) fn concurrency(state: &State, deploy: &DeployView, now: UnixMs) -> St
     let bars = worked.into_iter().map(|ms| {
         // Rounded up, so that little work is more than none, and low, as a note beside the bars.
         let level = (ms * 4 + most - 1) / most;
-        doc::LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
+        doc::LEVELS[usize::try_from(level - 1).unwrap_or(0).min(7)]
     });
     let bars: String = bars.collect();
     format!("{HEADING_NOTE}{bars} up to {} at once", deploy.peak)
