@@ -37,16 +37,18 @@ pub use change::{
 pub use comparison::comparison;
 pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
 pub use diagnostic::{diagnostic, diagnostics};
-pub use gauge::{LEVELS, bar, gauge};
+pub use gauge::{LEVELS, bar, gauge, sparkline};
 pub use header::{PluginCounts, badge, header, status};
 pub use history::{
     deploy_head, deploy_summary, failed_with, failure_group, failure_head, failure_status,
-    failures_of, push_deploys,
+    failures_of, operations_now, push_deploys,
 };
 pub use identity::{Varying, varying};
 pub use launches::{cause, launches};
 pub use log_text::log_text;
-pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
+pub use operation::{
+    is_retry_enough, more_needs, operation, operation_sign, operation_title, pause,
+};
 pub use operation_log::{Reported, newest_log_text};
 pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{

@@ -431,7 +431,12 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
     let badge = |text: String| super::doc::badge(state, "incidents", role, text);
     let mut tight = badge(n.to_string());
     tight.iter_mut().for_each(|s| s.text.retain(|c| c != ' '));
-    let mut forms = [badge(format!("✗ {what} ")), badge(format!("✗{n}")), tight].into_iter();
+    // A number alone would alarm, and the header says that they are unused.
+    let forms = match is_urgent {
+        true => vec![badge(format!("✗ {what} ")), badge(format!("✗{n}")), tight],
+        false => vec![badge(format!("✗ {what} "))],
+    };
+    let mut forms = forms.into_iter();
     // A blank separates it from the tabs.
     let badge = forms.find(|badge| room > cells_u16(badge))?;
     (n > 0).then(|| (area.right() - cells_u16(&badge), badge))

@@ -75,7 +75,11 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.questions.found_plugins(!plugins.is_empty());
         }
         EventKind::CallQueued(_) | EventKind::CallStarted(_) => count_calls(state),
-        EventKind::CallFinished(f) if !f.covers => state.samples.took_now.push(f.took_ms),
+        EventKind::CallFinished(f) if !f.covers => {
+            let samples = &mut state.samples;
+            samples.took_now.push(f.took_ms);
+            samples.by_plugin.entry(f.plugin.clone()).or_default().1 += 1;
+        }
         // Staging reads the configuration again.
         EventKind::StageStarted(_) => forget_load_error(state),
         EventKind::Staged(s) => on_staged(state, stage_before.as_deref(), s),

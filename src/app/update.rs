@@ -259,6 +259,9 @@ fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
     push_sample(&mut state.samples.finished, took.len() as u64);
     let p95 = took.get((took.len() * 95).div_ceil(100).saturating_sub(1));
     push_sample(&mut state.samples.p95_ms, p95.copied().unwrap_or(0));
+    for (samples, now) in state.samples.by_plugin.values_mut() {
+        push_sample(samples, std::mem::take(now));
+    }
     state.expire_message();
     follow_foreign_rollouts(state, effects);
     if !state.place.configured && state.questions.seek_configuration() {

@@ -161,6 +161,7 @@ fn missing_modules_are_offered_installed_and_staged() {
     // A key that comes at once with it would be another one.
     c.wait_until(|screen| !screen.contains("✗ installation failed"), SOON)
         .unwrap();
+    c.keys("0").unwrap();
     c.wait("not installed: 1 module: net", SOON).unwrap();
     std::fs::write(origin.path().join("main.tf"), DATA).unwrap();
     git(origin.path(), &["init", "-q"]);

@@ -116,6 +116,10 @@ pub static GROUPS: &[Group] = &[
             (&["history-reload"], ""),
             (&["state-reload"], ""),
             (&["groups-reload"], ""),
+            (
+                &["problem-previous", "problem-next"],
+                "previous, next error or warning",
+            ),
             (&["follow"], ""),
             (&["wrap"], ""),
             (&["times"], ""),

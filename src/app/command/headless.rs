@@ -72,7 +72,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
         "moves within the console",
         &[
             "back", "blocker", "down", "find", "find-next", "find-previous", "first", "last",
-            "open", "page-down", "page-up", "pane", "pane-next", "pane-previous", "replay-back",
+            "open", "page-down", "page-up", "pane", "pane-next", "pane-previous", "problem-next", "problem-previous", "replay-back",
             "replay-begin", "replay-end", "replay-failure", "replay-faster", "replay-forward",
             "replay-play", "replay-slower", "start-open", "up",
         ],

@@ -122,7 +122,7 @@ pub static COMMANDS: &[Command] = commands![
     "state-refresh", "F", "refresh…", "stage a refresh of this resource only", Scope::In(&[State]), on_resource, refresh_resource;
     "state-replace", "p", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
     "state-repair", "u", "undo drift", "stage it back to its configuration", Scope::In(&[State]), has_drift, repair_resource;
-    "state-taint", "t", "taint…", "mark it to be replaced, or end that; asks", Scope::In(&[State]), on_managed_object, ask_taint;
+    "state-taint", "C", "taint…", "mark it to be replaced, or end that; asks", Scope::In(&[State]), on_managed_object, ask_taint;
     "state-move", "m", "", "move it to another address; shows all", Scope::In(&[State]), on_objects, ask_move;
     "state-forget", "X", "forget…", "remove it from the state; asks first", Scope::In(&[State]), on_objects, ask_forget;
     "state-import", "I", "", "import an object that exists", Scope::In(&[State]), can_stage, ask_import;
@@ -138,6 +138,8 @@ pub static COMMANDS: &[Command] = commands![
     "group-logs", "l", "logs", "show the log of the plugin of this group", Scope::In(&[Groups]), has_row, group_logs;
     "groups-reload", "r", "", "reload the groups", Scope::In(&[Groups]), always, reload_groups;
     // Logs
+    "problem-next", "]", "next problem", "go to the next error or warning", Scope::In(&[Logs]), has_problem, problem_next;
+    "problem-previous", "[", "previous", "go to the previous error or warning", Scope::In(&[Logs]), has_problem, problem_previous;
     "follow", "space", "follow", "follow the newest line, or stop following", Scope::In(&[Logs]), always, toggle_follow;
     "level", "v", "level", "change the lowest level that is shown", Scope::In(&[Logs]), always, next_level;
     "source", "p", "source", "show lines of all plugins, or of one", Scope::In(&[Logs]), always, next_source;

@@ -95,7 +95,7 @@ pub fn duration_of_deploy(state: &State) -> Doc {
             Role::Plain,
             format!(" for {}", count(d.operations.len(), "operation")),
         ),
-        span(Role::Dim, format!(", up to {} at once", d.peak)),
+        span(Role::Dim, format!(", at most {} at a time", d.peak)),
     ]];
     let path = &state.frame.progress.critical_path;
     if !path.is_empty() {

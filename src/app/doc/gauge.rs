@@ -24,6 +24,32 @@ pub fn gauge(role: Role, part: usize, whole: usize, cells: usize) -> Line {
     ]
 }
 
+/// Draws the newest values of a row of samples in `cells` cells of `each` samples, scaled to the
+/// largest cell. Empty if all are 0.
+pub fn sparkline(
+    role: Role,
+    samples: impl DoubleEndedIterator<Item = u64>,
+    each: usize,
+    cells: usize,
+) -> Line {
+    let newest: Vec<u64> = samples.rev().take(each * cells).collect();
+    let mut sums: Vec<u64> = newest.chunks(each).map(|part| part.iter().sum()).collect();
+    let most = sums.iter().max().copied().unwrap_or(0);
+    if most == 0 {
+        return Line::new();
+    }
+    sums.resize(cells, 0);
+    let level = |n: &u64| LEVELS[usize::try_from((n * 7).div_ceil(most)).unwrap_or(0).min(7)];
+    let parts: Vec<&[u64]> = sums.chunk_by(|a, b| (*a == 0) == (*b == 0)).collect();
+    let parts = parts.into_iter().rev();
+    parts
+        .map(|part| {
+            let role = if part[0] == 0 { Role::Dim } else { role };
+            omittable(role, part.iter().rev().map(level).collect::<String>())
+        })
+        .collect()
+}
+
 /// Draws a duration relative to the usual one.
 pub fn bar(role: Role, ms: u64, usual_ms: u64) -> Line {
     let ms = usize::try_from(ms).unwrap_or(usize::MAX / TIME_CELLS / 2);
@@ -35,6 +61,15 @@ pub fn bar(role: Role, ms: u64, usual_ms: u64) -> Line {
 mod tests {
     use super::*;
     use crate::app::doc::plain;
+
+    #[test]
+    fn sparkline_sums_the_newest_samples_and_is_empty_without_any() {
+        let drawn = |samples: &[u64]| plain(&sparkline(Role::Ok, samples.iter().copied(), 2, 3));
+        assert_eq!(drawn(&[]), "");
+        assert_eq!(drawn(&[0, 0]), "");
+        assert_eq!(drawn(&[5, 2]), "▁▁█");
+        assert_eq!(drawn(&[9, 9, 1, 0, 0, 0, 7, 0]), "▂▁█");
+    }
 
     #[test]
     fn gauge_distinguishes_some_from_none_and_all() {

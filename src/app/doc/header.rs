@@ -411,14 +411,6 @@ impl PluginCounts {
 /// Summarises the states of the plugins.
 fn health(state: &State) -> Vec<Part> {
     let counts = PluginCounts::of(state);
-    let failed = match counts.failed > counts.unused {
-        true => Role::Bad,
-        false => Role::Dim,
-    };
-    let retrying = match counts.retrying > counts.unused_retrying {
-        true => Role::Warn,
-        false => Role::Dim,
-    };
     // The badge beside the tabs counts failed plugins until they are acknowledged.
     let tabs = Rect {
         width: state.frame.size.0,
@@ -426,22 +418,33 @@ fn health(state: &State) -> Vec<Part> {
         ..Rect::default()
     };
     let has_badge = layout::incident_badge(state, tabs).is_some();
-    let counted = if has_badge { 0 } else { counts.failed };
+    let failed = if has_badge {
+        0
+    } else {
+        counts.failed - counts.unused
+    };
+    let retrying = counts.retrying - counts.unused_retrying;
+    let unused = counts.unused + counts.unused_retrying;
     let role = match counts.ready {
         0 => Role::Dim,
-        ready if ready == counts.all => Role::Ok,
+        ready if ready + unused == counts.all => Role::Ok,
         _ => Role::Plain,
     };
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };
     let short = of_all.replace(" of ", "/");
+    // It explains why not all are ready, and that nothing is wrong.
+    let others = match unused {
+        0 => String::new(),
+        n => format!(", {n} unused"),
+    };
     let mut parts = Vec::new();
     // A configuration without plugins needs none.
     if counts.all > 0 {
         parts.push(Part {
-            line: line(role, format!("  ● {of_all} {noun} ready")),
+            line: line(role, format!("  ● {of_all} {noun} ready{others}")),
             forms: vec![
-                (2, line(role, format!("  ● {short} ready"))),
+                (2, line(role, format!("  ● {short} ready{others}"))),
                 (9, line(role, format!("  ●{short}"))),
                 (13, Line::new()),
             ],
@@ -450,8 +453,8 @@ fn health(state: &State) -> Vec<Part> {
     for (role, sign, n, word, turn, omitted) in [
         (Role::Dim, "○", counts.idle, "idle", 4, Some(9)),
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
-        (retrying, "◌", counts.retrying, "retrying", 6, Some(12)),
-        (failed, "✗", counted, counts.failed_word, 9, None),
+        (Role::Warn, "◌", retrying, "retrying", 6, Some(12)),
+        (Role::Bad, "✗", failed, counts.failed_word, 9, None),
     ] {
         if n > 0 {
             let short = (turn, line(role, format!(" {sign}{n}")));

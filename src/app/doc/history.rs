@@ -49,7 +49,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         l.extend(changes);
         doc.push(l);
     }
-    doc.extend(ended(&d.operations));
+    doc.extend(ended(&operations_now(state, d)));
     let plugins = plugins_used(state, d);
     if !plugins.is_empty() {
         push_pair(&mut doc, "plugins", plugins);
@@ -227,6 +227,15 @@ pub fn failures_of<'s>(
     let deploy = d.deploy;
     let all = state.loaded.failures.iter().flatten();
     all.filter(move |g| g.deploys.contains(&deploy))
+}
+
+/// Counts of the operations of a deploy, up to now if it runs in this console.
+pub fn operations_now(state: &State, d: &DeploySummary) -> OperationCounts {
+    let view = state.view.deploy.as_ref();
+    match view.filter(|v| v.deploy == d.deploy && v.summary.is_none()) {
+        Some(running) => OperationCounts::of(&running.operations),
+        None => d.operations,
+    }
 }
 
 /// Counts the operations by their outcome; `None` if none has ended.

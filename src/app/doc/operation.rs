@@ -2,7 +2,7 @@
 
 use super::operation_log::{OtherNames, log_line, log_lines};
 use super::{
-    Doc, Extent, Line, Role, action_sign, address, beside, call, change, line, log_text,
+    Doc, Extent, Line, Role, action_sign, address, beside, call, change, fit_line, line, log_text,
     push_heading, push_text, span, unknown,
 };
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
@@ -252,7 +252,12 @@ fn list_planned_values(state: &State, op: &Operation, doc: &mut Doc) {
     let height = layout::detail_size(state).1.saturating_sub(doc.len() + 1);
     let shown = height.max(PLANNED_LINES);
     let more = values.len().saturating_sub(shown);
-    doc.extend(values.into_iter().take(shown));
+    // Longer ones would leave no space for the part beside them.
+    let half = layout::detail_size(state).0 / 2;
+    let values = values
+        .into_iter()
+        .map(|l| fit_line(l, half.saturating_sub(4)));
+    doc.extend(values.take(shown));
     if more > 0 {
         let key = state.options.keys.first("screen-stage");
         doc.push(line(
@@ -320,17 +325,26 @@ fn list_next_steps(state: &State, op: &Operation, f: &Failure, doc: &mut Doc) {
     }
     push_heading(doc, "next");
     doc.extend(before_retry(f.class).map(|text| line(Role::Plain, format!("  {text}"))));
-    push_keys(
-        doc,
-        &[
-            (&key("retry"), &retry),
-            (&key("operation-logs"), "shows the log of its plugin"),
-            (
-                &format!("{} {}", key("screen-history"), key("failures")),
-                "shows the failures of all deploys",
-            ),
-        ],
+    let (log, failures) = (
+        key("operation-logs"),
+        format!("{} {}", key("screen-history"), key("failures")),
     );
+    let (retry_key, then) = (key("retry"), format!("then {retry}"));
+    let mut keys = vec![
+        (&*retry_key, &*retry),
+        (&*log, "shows the log of its plugin"),
+        (&*failures, "shows the failures of all deploys"),
+    ];
+    if !is_retry_enough(f.class) {
+        keys.swap(0, 1);
+        keys[1].1 = &then;
+    }
+    push_keys(doc, &keys);
+}
+
+/// Returns false for a failure that a retry alone repeats.
+pub fn is_retry_enough(class: FailureClass) -> bool {
+    !matches!(class, FailureClass::Denied | FailureClass::BadInput)
 }
 
 /// Tells whether a retry can help without another change.
@@ -354,11 +368,17 @@ fn failure_group_of<'s>(state: &'s State, f: &Failure) -> Option<&'s FailureGrou
     groups.iter().find(|g| g.fingerprint == f.fingerprint)
 }
 
-/// Tells how often this failure has been seen, if it is not the first time.
+/// Tells how often this failure has been seen, if it is not the first time, and how often the next
+/// deploy of the resource succeeded.
 fn seen_before(state: &State, f: &Failure) -> Option<Line> {
     let group = failure_group_of(state, f)?;
-    let ago = elapsed(state.now - group.first);
-    let mut text = format!("  seen {}×, first {ago} ago", group.count);
+    let ago = |at| elapsed(state.now - at);
+    let mut text = format!("  seen {}×, first {} ago", group.count, ago(group.first));
+    let next: Vec<_> = group.newest.iter().filter_map(|f| f.next).collect();
+    let helped = next.iter().filter(|(_, s)| *s == OperationState::Done);
+    if !next.is_empty() {
+        text += &format!("; a retry helped {} of {}×", helped.count(), next.len());
+    }
     if let Some(deploy) = group.solved_in {
         text += &format!("; solved in deploy #{deploy}");
     }

@@ -134,7 +134,7 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
             let key = &member.key;
             let retry = format!("retry: changes member {key} again, once you resume");
             let skip = format!("skip: leaves member {key} as it is, once you resume");
-            keys.splice(1..1, [("group-retry", retry), ("group-skip", skip)]);
+            keys.extend([("group-retry", retry), ("group-skip", skip)]);
         }
         None if paused == "paused (unhealthy)" => {
             let waits = |member: &&RolloutMember| member.state == "changed";
@@ -162,9 +162,9 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
         push_keys(doc, &[(&state.options.keys.first(command), effect)]);
     }
     let back = format!(
-        "  To roll back, set the configuration back and stage ({}). {} does it for a committed specification.",
+        "  To roll back, set the configuration back, then stage ({}) and apply ({}).",
         state.options.keys.first("stage"),
-        state.options.keys.first("group-rollback")
+        state.options.keys.first("apply")
     );
     doc.push(line(Role::Dim, back));
     true

@@ -54,7 +54,12 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     write_subject: title::write_subject,
     bar: Some(title::bar),
     last_heading: timeline::heading,
-    first_keys: |_| &["cancel", "retry", "open", "operation-logs", "operations"],
+    first_keys: |state| match state.operation().and_then(|o| o.failure.as_ref()) {
+        Some(f) if !doc::is_retry_enough(f.class) => {
+            &["cancel", "operation-logs", "retry", "open", "operations"]
+        }
+        _ => &["cancel", "retry", "open", "operation-logs", "operations"],
+    },
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };

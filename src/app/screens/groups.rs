@@ -32,10 +32,10 @@ pub(super) const GROUPS: ContextInfo = ContextInfo {
     write_subject,
     first_keys: |_| {
         &[
+            "group-logs",
             "group-pause",
             "group-retry",
             "group-skip",
-            "group-logs",
             "group-abort",
             "stage",
             "apply",

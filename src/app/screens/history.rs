@@ -4,12 +4,12 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, senten
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
 use crate::app::filter::Field;
-use crate::app::format::{count, date_s, duration};
+use crate::app::format::{count, date_s, duration, elapsed};
 use crate::app::list::{Row, ascending, descending};
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use model::{DeploySummary, FailureGroup};
+use model::{DeployOutcome, DeploySummary, FailureGroup};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -143,7 +143,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         return Vec::new();
     };
     let (symbol, role) = doc::outcome_role(d.outcome);
-    let o = d.operations;
+    let o = doc::operations_now(state, d);
     let all = o.done + o.bad() + o.not_attempted;
     let done = match all {
         0 => Line::new(),
@@ -155,12 +155,14 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         line(role, format!("{symbol} {}", d.outcome.label())),
         doc::counts(&d.counts),
         done,
-        d.ended.map_or_else(Line::new, |e| {
-            line(
+        match (d.ended, d.outcome) {
+            (Some(e), _) => line(
                 Role::Plain,
                 duration(u64::try_from(e - d.began).unwrap_or(0)),
-            )
-        }),
+            ),
+            (None, DeployOutcome::Running) => line(Role::Busy, elapsed(state.now - d.began)),
+            (None, _) => Line::new(),
+        },
         line(Role::Dim, format!("{}@{}", d.who, d.host)),
         reason(state, d),
     ]
@@ -168,7 +170,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
 
 /// First failure of a deploy, and the number of the others. Without the failures, their number.
 fn reason(state: &State, d: &DeploySummary) -> Line {
-    let bad = d.operations.bad();
+    let bad = doc::operations_now(state, d).bad();
     let Some(first) = doc::failures_of(state, d).next().filter(|_| bad > 0) else {
         return match bad {
             0 => Line::new(),

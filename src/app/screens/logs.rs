@@ -4,9 +4,10 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys, sent
 use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
 use crate::app::format::{clock_ms, count};
 use crate::app::list::Row;
+use crate::app::log::LogEntry;
 use crate::app::rows::is_filtered;
 use crate::app::state::State;
-use model::{DeploySummary, PluginId, UnixMs};
+use model::{DeploySummary, LogLevel, PluginId, UnixMs};
 use std::collections::BTreeMap;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
@@ -23,6 +24,7 @@ pub(super) const LOGS: ContextInfo = ContextInfo {
     text,
     detail,
     write_subject,
+    first_keys: |_| &["problem-next", "problem-previous"],
     empty,
     ..ContextInfo::DEFAULT
 };
@@ -157,6 +159,23 @@ fn write_subject(state: &State, l: &mut Line) {
         false => state.log.lines().filter(|e| state.log.is_shown(e)).count(),
     };
     l.push(span(Role::Plain, format!(" · {}", count(lines, "line"))));
+    let (mut errors, mut warnings) = (0, 0);
+    for row in state.frame.rows.iter().filter(|row| !row.heading) {
+        match state.log.get(row.index) {
+            Some(e) if is_stack(e) => {}
+            Some(e) if e.line.level == LogLevel::Error => errors += 1,
+            Some(e) if e.line.level == LogLevel::Warn => warnings += 1,
+            _ => {}
+        }
+    }
+    for (n, word, role) in [
+        (errors, "error", Role::Bad),
+        (warnings, "warning", Role::Warn),
+    ] {
+        if n > 0 {
+            l.push(span(role, format!(" · {}", count(n, word))));
+        }
+    }
     l.push(if state.log.follow {
         span(Role::Ok, " · following")
     } else {
@@ -176,6 +195,11 @@ fn write_subject(state: &State, l: &mut Line) {
             format!(" · {} older lines are only in the store", state.log.dropped),
         ));
     }
+}
+
+/// Returns true for a line of a panic after its first one.
+fn is_stack(e: &LogEntry) -> bool {
+    e.line.panic && !plugin::opens_panic(&e.line.text)
 }
 
 fn empty(state: &State) -> Option<Doc> {

@@ -54,7 +54,8 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
             "pane-next",
             "pane",
         ],
-        _ => &["plugin-restart", "plugin-logs", "open", "pane-next", "pane"],
+        // The reason of a failure comes before another try, which mostly fails again.
+        _ => &["plugin-logs", "plugin-restart", "open", "pane-next", "pane"],
     },
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
@@ -80,6 +81,7 @@ const COLUMNS: &[Column] = &[
     number("CPU", 4, 7),
     number("MEM", 5, 7),
     number("RUNNING", 0, 6),
+    column("CALLS, 60 S", Width::Content(0), 5),
     number("P95", 5, 8),
     column("LAST OUTPUT", Width::Flex(34, 4), 1),
 ];
@@ -258,6 +260,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         measured(p.usage.map(|u| format!("{:.0}%", u.cpu_percent))),
         measured(p.usage.map(|u| bytes(u.rss_bytes))),
         in_calls(p, in_call),
+        recent_calls(state, p),
         measured(state.view.p95_ms(&p.id).map(duration)),
         words,
     ]
@@ -266,6 +269,17 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
 /// Cell of a measured value, blank until it is measured.
 fn measured(value: Option<String>) -> Line {
     value.map_or_else(Line::new, |value| line(Role::Plain, value))
+}
+
+/// Seconds of a cell of the recent calls, and number of its cells.
+const RECENT: (usize, usize) = (5, 12);
+
+/// Cell of the calls that finished in the last minute.
+fn recent_calls(state: &State, p: &PluginView) -> Line {
+    let samples = state.samples.by_plugin.get(&p.id);
+    samples.map_or_else(Line::new, |(samples, _)| {
+        doc::sparkline(Role::Ok, samples.iter().copied(), RECENT.0, RECENT.1)
+    })
 }
 
 /// Cell of the number of calls in progress.

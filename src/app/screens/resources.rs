@@ -7,7 +7,7 @@ use super::{
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::count;
+use crate::app::format::{count, elapsed};
 use crate::app::list::{Row, ascending, descending};
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
@@ -292,4 +292,36 @@ fn write_subject(state: &State, l: &mut Line) {
         let outputs = count(outputs, "output");
         l.push(span(Role::Plain, format!(" · {outputs}")));
     }
+    write_comparison(state, rows, l);
+}
+
+/// Tells when the objects were compared with the state last, and the drift that was found.
+fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
+    if rows.is_empty() {
+        return;
+    }
+    let drifted = rows.iter().filter(|r| r.drift.is_some()).count();
+    let stage = state
+        .view
+        .stage
+        .as_ref()
+        .filter(|_| !state.options.plan.no_refresh);
+    let text = match (stage, state.applied()) {
+        (_, Some(d)) => format!(
+            " · not compared with the objects since deploy #{}",
+            d.deploy
+        ),
+        (None, _) => " · not compared with the objects yet".to_owned(),
+        (Some(s), None) => {
+            let ago = elapsed(state.now - s.at);
+            match drifted {
+                0 => format!(" · no drift in stage #{}, {ago} ago", s.stage),
+                n => {
+                    l.push(span(Role::Warn, format!(" · {n} drifted")));
+                    format!(" · compared in stage #{}, {ago} ago", s.stage)
+                }
+            }
+        }
+    };
+    l.push(span(Role::Dim, text));
 }

@@ -30,6 +30,8 @@ pub struct Samples {
     pub p95_ms: VecDeque<u64>,
     /// Durations of the calls that finished since the last sample, in milliseconds.
     pub took_now: Vec<u64>,
+    /// Calls of each plugin that finished in each second, and since the last sample.
+    pub by_plugin: BTreeMap<PluginId, (VecDeque<u64>, u64)>,
     /// Most calls that waited, and that ran at a time, since the last sample.
     pub most_now: (u64, u64),
 }

@@ -200,7 +200,7 @@ fn failed_operation_begins_with_its_reason_below_its_address_and_state() {
     }
     // Keys of the hidden list are not in the footer of the detail.
     let keys = |c: &mut Console| c.frame().lines().last().unwrap().to_owned();
-    assert!(keys(&mut c).starts_with(" c cancel…  enter open  l logs  v filter by state"));
+    assert!(keys(&mut c).starts_with(" c cancel…  l logs  enter open  v filter by state"));
     c.press("enter");
     c.shows(" ~ aws_iam_role.app  ✗ update failed after 2.1 s");
     let zoomed = keys(&mut c);

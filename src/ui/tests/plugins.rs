@@ -220,7 +220,7 @@ fn footer(c: &mut Console) -> String {
 #[test]
 fn footer_and_detail_have_the_keys_that_act_on_the_plugin() {
     let mut c = Console::staged(120, 40);
-    assert_eq!(footer(&mut c), " R start  l logs  enter open ");
+    assert_eq!(footer(&mut c), " l logs  R start  enter open ");
     c.shows("  R       starts it again");
     c.shows("  l       shows its log");
     c.press("G");

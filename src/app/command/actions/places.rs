@@ -389,6 +389,45 @@ pub fn toggle_follow(state: &mut State, _: &mut Vec<Effect>) {
     state.log.follow = !state.log.follow;
 }
 
+/// Lines of the Logs screen that are errors or warnings, as indexes of rows.
+fn problems(state: &State) -> impl DoubleEndedIterator<Item = usize> {
+    let rows = state.frame.rows.iter().enumerate();
+    let is_problem = |row: &Row| {
+        let entry = state.log.get(row.index).filter(|_| !row.heading);
+        entry.is_some_and(|e| e.line.level >= LogLevel::Warn)
+    };
+    rows.filter(move |(_, row)| is_problem(row)).map(|(i, _)| i)
+}
+
+/// Requires an error or a warning among the shown lines.
+pub fn has_problem(state: &State) -> Available {
+    match problems(state).next() {
+        Some(_) => Ok(()),
+        None => Err("no shown line is an error or a warning".into()),
+    }
+}
+
+/// Goes to the next error or warning; after the last one, to the first.
+pub fn problem_next(state: &mut State, _: &mut Vec<Effect>) {
+    let at = state.list().index;
+    let next = problems(state).find(|i| *i > at);
+    go_to_problem(state, next.or_else(|| problems(state).next()));
+}
+
+/// Goes to the previous error or warning; before the first one, to the last.
+pub fn problem_previous(state: &mut State, _: &mut Vec<Effect>) {
+    let at = state.list().index;
+    let previous = problems(state).rev().find(|i| *i < at);
+    go_to_problem(state, previous.or_else(|| problems(state).next_back()));
+}
+
+fn go_to_problem(state: &mut State, row: Option<usize>) {
+    let Some(row) = row else { return };
+    // Following would move the cursor away.
+    state.log.follow = false;
+    super::goto(state, row);
+}
+
 pub fn next_level(state: &mut State, _: &mut Vec<Effect>) {
     state.log.level = match state.log.level {
         LogLevel::Trace => LogLevel::Debug,

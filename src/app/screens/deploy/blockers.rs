@@ -77,7 +77,8 @@ pub(super) fn note(
     };
     let more = doc::more_needs(op, others);
     if state.frame.shared_reason.is_some() {
-        return line(Role::Dim, more.replace(" +", "and "));
+        let text = more.replace(" more", " other blockers");
+        return line(Role::Dim, text.trim_start());
     }
     l.push(doc::omittable(Role::Dim, more));
     l

@@ -208,7 +208,7 @@ pub(super) fn concurrency(state: &State, deploy: &DeployView, now: UnixMs) -> St
         doc::LEVELS[usize::try_from(level - 1).unwrap_or(0).min(7)]
     });
     let bars: String = bars.collect();
-    format!("{HEADING_NOTE}{bars} up to {} at once", deploy.peak)
+    format!("{HEADING_NOTE}{bars} at most {} at a time", deploy.peak)
 }
 
 #[cfg(test)]

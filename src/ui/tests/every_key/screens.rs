@@ -216,7 +216,7 @@ fn calls_and_deploy() -> Vec<KeyCase> {
         }),
         story("duration", &[Replay], |c, _| {
             c.shows("╭─ What took long ─");
-            c.shows("for 5 operations, up to ");
+            c.shows("for 5 operations, at most ");
         }),
         story("operation-logs", &[Deploy, Replay], |c, _| {
             assert_eq!(tab(c), "7 Logs");
@@ -473,6 +473,15 @@ fn logs() -> Vec<KeyCase> {
             assert!(cursor(c).is_some());
             c.press("space");
             c.shows("· following");
+        }),
+        story("problem-next", L, |c, _| {
+            c.shows("· not following");
+            let (_, line) = cursor(c).unwrap();
+            assert!(line.contains("warn") || line.contains("error"), "{line}");
+        }),
+        story("problem-previous", L, |c, _| {
+            let (_, line) = cursor(c).unwrap();
+            assert!(line.contains("warn") || line.contains("error"), "{line}");
         }),
         story("level", L, |c, b| {
             assert!(b.frame.contains("trace and up"));
