@@ -183,8 +183,12 @@ fn s3_14_new_declarations_wait_until_a_stage_takes_them_in() {
         .run(&["group", "free", "app", "--auto-approve"])
         .expect(0);
     assert_eq!(files(&lab), "app_dedicated_a app_global instance-1");
-    let listed = lab.workspace.run(&["group"]).expect(0).stdout;
-    assert!(!listed.contains("app"), "{listed}");
+    let listed = || lab.workspace.run(&["group"]).expect(0).stdout;
+    assert!(!listed().contains("app"), "{}", listed());
+    // A commit manages what exists again, although it changes no file.
+    let adopted = commit(&lab, json!({"LogicalIDs": ["a"]}), "v1", &[]);
+    assert!(adopted.contains("Noop"), "{adopted}");
+    assert!(listed().contains("app"), "{}", listed());
 }
 
 #[test]
