@@ -2,8 +2,8 @@
 
 use super::operation_log::{OtherNames, log_line, log_lines};
 use super::{
-    Doc, Extent, Line, Role, action_sign, address, beside, call, change, fit_line, line, log_text,
-    push_heading, push_text, span, unknown,
+    Doc, Extent, Line, Role, action_sign, address, beside, call, change, line, log_text,
+    push_heading, push_text, span, unknown, wrap,
 };
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::layout;
@@ -251,13 +251,11 @@ fn list_planned_values(state: &State, op: &Operation, doc: &mut Doc) {
     // One line is for the number of others.
     let height = layout::detail_size(state).1.saturating_sub(doc.len() + 1);
     let shown = height.max(PLANNED_LINES);
-    let more = values.len().saturating_sub(shown);
     // Longer ones would leave no space for the part beside them.
     let half = layout::detail_size(state).0 / 2;
-    let values = values
-        .into_iter()
-        .map(|l| fit_line(l, half.saturating_sub(4)));
-    doc.extend(values.take(shown));
+    let values = wrap(&values, half.saturating_sub(4));
+    let more = values.len().saturating_sub(shown);
+    doc.extend(values.into_iter().take(shown));
     if more > 0 {
         let key = state.options.keys.first("screen-stage");
         doc.push(line(

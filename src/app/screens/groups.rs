@@ -62,7 +62,7 @@ const COLUMNS: &[Column] = &[
     column("HEALTH", Width::Content(0), 1),
     number("BATCH", 0, 4),
     number("CHANGED", 0, 3),
-    column("ID", Width::Flex(10, 2), 5),
+    column("ID", Width::Content(0), 9),
     // Of the configuration: before and after the change.
     column("CONFIGURATION", Width::Content(0), 7),
     column("DEDICATED", Width::Key(22), 8),

@@ -84,8 +84,8 @@ pub fn neighbours(c: &ChangeView, all: &[ChangeView]) -> Doc {
     doc
 }
 
-/// Lists the changes that a relation leads to, directly or through others. The State screen counts
-/// objects in the same way.
+/// Draws the changes that a relation leads to as a tree. One that stands further above is not
+/// repeated with all below it. The State screen counts objects in the same way.
 fn push_changes<'a>(
     doc: &mut Doc,
     heading: &str,
@@ -93,29 +93,37 @@ fn push_changes<'a>(
     related: impl Fn(&'a str) -> Vec<&'a str>,
 ) {
     push_heading(doc, heading);
-    let direct: Vec<&str> = related(address);
+    let title = doc.len() - 1;
     let mut found: BTreeSet<&str> = BTreeSet::from([address]);
-    let mut rest = direct.clone();
-    // Each address is followed once, so the loop ends.
-    while let Some(next) = rest.pop() {
-        if found.insert(next) {
-            rest.extend(related(next));
+    // Each change is followed once, so the loop ends.
+    let mut rest: Vec<(usize, &str)> = children(related(address), 0);
+    while let Some((depth, next)) = rest.pop() {
+        let is_new = found.insert(next);
+        let below = if is_new { related(next) } else { Vec::new() };
+        let role = if depth == 0 { Role::Plain } else { Role::Dim };
+        let mut l = line(role, format!("  {}{next}", "  ".repeat(depth)));
+        if !is_new {
+            l.push(span(Role::Dim, "  (above)"));
         }
+        doc.push(l);
+        rest.extend(children(below, depth + 1));
     }
-    found.remove(address);
-    if found.is_empty() {
+    if found.len() == 1 {
         doc.push(line(Role::Dim, "  none in this stage"));
         return;
     }
-    if let Some(l) = doc.last_mut() {
-        let text = format!(
-            "  {}, directly or through others",
-            count(found.len(), "change")
-        );
-        l.push(span(Role::Dim, text));
-    }
-    let (direct, others): (Vec<&str>, Vec<&str>) =
-        found.into_iter().partition(|a| direct.contains(a));
-    doc.extend(direct.iter().map(|a| line(Role::Plain, format!("  {a}"))));
-    doc.extend(others.iter().map(|a| line(Role::Dim, format!("  {a}"))));
+    let text = format!(
+        "  {}, directly or through others",
+        count(found.len() - 1, "change")
+    );
+    doc[title].push(span(Role::Dim, text));
+}
+
+/// Changes of one depth, in the order of a stack: the first one on top.
+fn children(mut all: Vec<&str>, depth: usize) -> Vec<(usize, &str)> {
+    all.sort_unstable();
+    all.into_iter()
+        .rev()
+        .map(|address| (depth, address))
+        .collect()
 }
