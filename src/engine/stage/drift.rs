@@ -63,13 +63,21 @@ pub fn group_drift(
     });
     let observed: Vec<ObservedMember> = observed.collect();
     let found = find(&desired, &observed, orphans);
+    let parts = parts(declared, stage);
     let members = found.into_iter().map(|drift| {
         let key = member(&drift);
         let instance = key.and_then(|key| instances.get(key));
+        let parts = key.and_then(|key| parts.get(key));
+        let own = instance.into_iter().map(|instance| instance.index);
+        let former = instance.into_iter().flat_map(|i| i.former.iter().copied());
+        let all = own
+            .chain(parts.into_iter().flatten().copied())
+            .chain(former);
         DriftedMember {
             replaces: instance.is_some_and(replaces),
-            changes: instance
-                .map_or_else(Vec::new, |instance| repairs(declared, stage, key, instance)),
+            changes: all
+                .filter(|index| has_effect(&stage.changes[*index]))
+                .collect(),
             drift,
         }
     });
@@ -78,22 +86,19 @@ pub fn group_drift(
     members
 }
 
-/// Changes that repair a member: those of its instances, and of the resources that live and die
-/// with them.
-fn repairs(
-    declared: &DeclaredGroup,
-    stage: &Stage,
-    key: Option<&MemberKey>,
-    instance: &Instance<'_>,
-) -> Vec<usize> {
-    let parts = stage.changes.iter().enumerate().filter(|(_, change)| {
-        change.deposed.is_none() && declared.parts.get(&change.address.to_string()) == key
-    });
-    let parts = parts.map(|(index, _)| index);
-    let all = [instance.index].into_iter().chain(parts);
-    let all = all.chain(instance.former.iter().copied());
-    all.filter(|index| has_effect(&stage.changes[*index]))
-        .collect()
+/// Changes of the resources that live and die with the instances of members.
+fn parts<'g>(declared: &'g DeclaredGroup, stage: &Stage) -> HashMap<&'g MemberKey, Vec<usize>> {
+    let mut parts: HashMap<&MemberKey, Vec<usize>> = HashMap::new();
+    if declared.parts.is_empty() {
+        return parts;
+    }
+    for (index, change) in stage.changes.iter().enumerate() {
+        let key = declared.parts.get(&change.address.to_string());
+        if let Some(key) = key.filter(|_| change.deposed.is_none()) {
+            parts.entry(key).or_default().push(index);
+        }
+    }
+    parts
 }
 
 /// Returns true if the repair of a member destroys an instance of it that is desired.
