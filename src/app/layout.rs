@@ -403,8 +403,8 @@ fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
     part.and_then(|(_, command)| command)
 }
 
-/// Places the badge of the incidents at the right of the tabs, which have precedence over it. It is
-/// dim if nothing uses the plugins.
+/// Places the badge of the incidents at the right of the tabs, which have precedence over it;
+/// `None` if nothing uses the plugins.
 pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
     let all = state.new_incidents();
     let tabs = tabs(state).into_iter().next_back()?;
@@ -417,29 +417,24 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
         let plugin = state.view.plugins.get(&i.plugin);
         plugin.is_some_and(|p| p.state.is_failed())
     };
-    let is_urgent = all.iter().any(|i| state.is_urgent(i));
+    // The header counts plugins that nothing uses.
+    if !all.iter().any(|i| state.is_urgent(i)) {
+        return None;
+    }
     let what = match (crashes, n) {
-        _ if !is_urgent && all.iter().all(is_down) => format!("{n} gave up (unused)"),
-        _ if !is_urgent => format!("{n} failed (unused)"),
         (0, 1) if all.iter().all(is_down) => "1 plugin gave up".to_owned(),
         (0, _) if all.iter().all(is_down) => format!("{n} plugins gave up"),
         (1, 1) => "1 plugin crash".to_owned(),
         _ if crashes == n => format!("{n} plugin crashes"),
         _ => count(n, "plugin failure"),
     };
-    let role = if is_urgent { Role::Bad } else { Role::Dim };
-    let badge = |text: String| super::doc::badge(state, "incidents", role, text);
+    let badge = |text: String| super::doc::badge(state, "incidents", Role::Bad, text);
     let mut tight = badge(n.to_string());
     tight.iter_mut().for_each(|s| s.text.retain(|c| c != ' '));
-    // A number alone would alarm, and the header says that they are unused.
-    let forms = match is_urgent {
-        true => vec![badge(format!("✗ {what} ")), badge(format!("✗{n}")), tight],
-        false => vec![badge(format!("✗ {what} "))],
-    };
-    let mut forms = forms.into_iter();
+    let mut forms = [badge(format!("✗ {what} ")), badge(format!("✗{n}")), tight].into_iter();
     // A blank separates it from the tabs.
     let badge = forms.find(|badge| room > cells_u16(badge))?;
-    (n > 0).then(|| (area.right() - cells_u16(&badge), badge))
+    Some((area.right() - cells_u16(&badge), badge))
 }
 
 /// Page of the open popup, and its area.

@@ -433,18 +433,14 @@ fn health(state: &State) -> Vec<Part> {
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };
     let short = of_all.replace(" of ", "/");
-    // It explains why not all are ready, and that nothing is wrong.
-    let others = match unused {
-        0 => String::new(),
-        n => format!(", {n} unused"),
-    };
+    let unused_word = format!("{} (unused)", counts.failed_word);
     let mut parts = Vec::new();
     // A configuration without plugins needs none.
     if counts.all > 0 {
         parts.push(Part {
-            line: line(role, format!("  ● {of_all} {noun} ready{others}")),
+            line: line(role, format!("  ● {of_all} {noun} ready")),
             forms: vec![
-                (2, line(role, format!("  ● {short} ready{others}"))),
+                (2, line(role, format!("  ● {short} ready"))),
                 (9, line(role, format!("  ●{short}"))),
                 (13, Line::new()),
             ],
@@ -455,9 +451,23 @@ fn health(state: &State) -> Vec<Part> {
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
         (Role::Warn, "◌", retrying, "retrying", 6, Some(12)),
         (Role::Bad, "✗", failed, counts.failed_word, 9, None),
+        // They explain why not all are ready, and that nothing is wrong.
+        (
+            Role::Dim,
+            "◌",
+            counts.unused_retrying,
+            "retrying (unused)",
+            0,
+            Some(4),
+        ),
+        (Role::Dim, "✗", counts.unused, &*unused_word, 0, Some(4)),
     ] {
         if n > 0 {
-            let short = (turn, line(role, format!(" {sign}{n}")));
+            let short = match turn {
+                0 => format!(" {sign} {n} unused"),
+                _ => format!(" {sign}{n}"),
+            };
+            let short = (turn, line(role, short));
             parts.push(Part {
                 line: line(role, format!(" {sign} {n} {word}")),
                 forms: [short]

@@ -11,7 +11,8 @@ use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::text::width;
 use model::{
-    DeployId, DeploySummary, FailureGroup, Operation, OperationCounts, PluginId, StageMode,
+    DeployId, DeployOutcome, DeploySummary, FailureGroup, Operation, OperationCounts, PluginId,
+    StageMode,
 };
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         l.extend(changes);
         doc.push(l);
     }
-    doc.extend(ended(&operations_now(state, d)));
+    doc.extend(ended(&operations_now(state, d), d.outcome));
     let plugins = plugins_used(state, d);
     if !plugins.is_empty() {
         push_pair(&mut doc, "plugins", plugins);
@@ -239,14 +240,18 @@ pub fn operations_now(state: &State, d: &DeploySummary) -> OperationCounts {
 }
 
 /// Counts the operations by their outcome; `None` if none has ended.
-fn ended(o: &OperationCounts) -> Option<Line> {
+fn ended(o: &OperationCounts, outcome: DeployOutcome) -> Option<Line> {
+    let rest = match outcome {
+        DeployOutcome::Running => (Role::Plain, "to do"),
+        _ => (Role::Warn, "not attempted"),
+    };
     let mut l = vec![span(Role::Dim, format!("{:<12} ", "operations"))];
     for (n, role, word) in [
         (o.done, Role::Plain, "done"),
         (o.failed, Role::Bad, "failed"),
         (o.half_replaced, Role::Bad, "half replaced"),
         (o.unknown, Role::Warn, "unknown"),
-        (o.not_attempted, Role::Warn, "not attempted"),
+        (o.not_attempted, rest.0, rest.1),
     ] {
         if n > 0 {
             let gap = if l.len() > 1 { ", " } else { "" };

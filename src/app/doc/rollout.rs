@@ -125,15 +125,16 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
         (None, "paused (unhealthy)") => "stages the rest for a review, and waits for health again",
         _ => "stages the rest for a review",
     };
+    let resume_key = state.options.keys.first("group-pause");
     let mut keys = vec![
-        ("group-logs", "log: that of its plugin".to_owned()),
+        ("group-logs", "log of its plugin: read it first".to_owned()),
         ("group-pause", format!("resume: {resumed}")),
     ];
     match failed {
         Some(member) => {
             let key = &member.key;
-            let retry = format!("retry: changes member {key} again, once you resume");
-            let skip = format!("skip: leaves member {key} as it is, once you resume");
+            let retry = format!("retry: changes member {key} again, then {resume_key}");
+            let skip = format!("skip: leaves member {key} as it is, then {resume_key}");
             keys.extend([("group-retry", retry), ("group-skip", skip)]);
         }
         None if paused == "paused (unhealthy)" => {
@@ -143,8 +144,8 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
             if let Some(member) = waiting.min_by_key(|member| member.note.is_none()) {
                 let key = &member.key;
                 let retry =
-                    format!("retry: changes member {key} again, once you resume; may replace it");
-                let skip = format!("skip: leaves member {key} unhealthy, once you resume");
+                    format!("retry: changes member {key} again, then {resume_key}; may replace it");
+                let skip = format!("skip: leaves member {key} unhealthy, then {resume_key}");
                 keys.extend([("group-retry", retry), ("group-skip", skip)]);
             }
         }

@@ -75,13 +75,22 @@ impl Choices {
         }
     }
 
-    /// Renders the answers as `[y] Apply  [n] Cancel`.
+    /// Text of an answer with its keys.
+    fn text(&self, answer: usize) -> String {
+        let (key, word) = &self.answers[answer];
+        match answer == self.selected {
+            true => format!("[{key}/enter] {word}"),
+            false => format!("[{key}] {word}"),
+        }
+    }
+
+    /// Renders the answers as `[y] Apply  [n/enter] Cancel`.
     pub fn line(&self) -> Line {
         let gap = " ".repeat(GAP);
         let mut l = Line::new();
         for (i, (key, word)) in self.answers.iter().enumerate() {
             if i == self.selected {
-                l.push(span(Role::Match, format!("[{key}] {word}")));
+                l.push(span(Role::Match, self.text(i)));
             } else {
                 l.push(span(Role::Key, format!("[{key}]")));
                 l.push(span(Role::Plain, format!(" {word}")));
@@ -94,8 +103,8 @@ impl Choices {
     /// Returns the answer at a cell of the line.
     pub fn at(&self, cell: usize) -> Option<usize> {
         let mut start = 0;
-        self.answers.iter().position(|(_, word)| {
-            let end = start + width(word) + 4;
+        (0..self.answers.len()).find(|answer| {
+            let end = start + width(&self.text(*answer));
             let is_here = (start..end).contains(&cell);
             start = end + GAP;
             is_here

@@ -86,11 +86,16 @@ fn row(state: &State, c: &Command) -> Line {
     let key = keys.first().map(ToString::to_string).unwrap_or_default();
     // Unavailable commands are listed with the reason, so that the operator finds them.
     let (role, words) = match (c.when)(state) {
+        Ok(()) if c.is_drastic() => (Role::Bad, c.doc.to_owned()),
         Ok(()) => (Role::Plain, c.doc.to_owned()),
         Err(why) => (Role::Dim, format!("({why})")),
     };
+    let key_role = match role {
+        Role::Dim => Role::Dim,
+        _ => Role::Key,
+    };
     vec![
-        span(Role::Key, format!("{key:>9} ")),
+        span(key_role, format!("{key:>9} ")),
         span(role, format!("{:<18} ", c.name)),
         span(Role::Dim, words),
     ]

@@ -177,10 +177,17 @@ fn reason(state: &State, d: &DeploySummary) -> Line {
             n => line(Role::Bad, format!("{n} failed")),
         };
     };
+    let role = match first.solved_in {
+        Some(_) => Role::Dim,
+        None => Role::Bad,
+    };
     let mut l = vec![
-        span(Role::Bad, format!("{}: ", first.class.label())),
+        span(role, format!("{}: ", first.class.label())),
         span(Role::Plain, &first.summary),
     ];
+    if let Some(deploy) = first.solved_in {
+        l.push(doc::omittable(Role::Ok, format!("  ✓ solved in #{deploy}")));
+    }
     if bad > 1 {
         l.push(span(Role::Dim, format!("  {bad} failed")));
     }

@@ -7,8 +7,9 @@ use crate::app::list::Row;
 use crate::app::log::LogEntry;
 use crate::app::rows::is_filtered;
 use crate::app::state::State;
+use crate::app::unsettled::unused_in;
 use model::{DeploySummary, LogLevel, PluginId, UnixMs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -24,7 +25,7 @@ pub(super) const LOGS: ContextInfo = ContextInfo {
     text,
     detail,
     write_subject,
-    first_keys: |_| &["problem-next", "problem-previous"],
+    first_keys: |_| &["problem-previous", "problem-next"],
     empty,
     ..ContextInfo::DEFAULT
 };
@@ -98,23 +99,28 @@ fn deploy_marks(state: &State) -> Vec<(UnixMs, String)> {
     for s in state.loaded.history.iter().flatten() {
         if live.is_none_or(|d| d.deploy != s.deploy) {
             add(s.began, format!("deploy #{} started", s.deploy));
-            add_end(s, &mut add);
+            add_end(state, s, &mut add);
         }
     }
     if let Some(d) = live {
         add(d.began, format!("deploy #{} started", d.deploy));
         if let Some(s) = &d.summary {
-            add_end(s, &mut add);
+            add_end(state, s, &mut add);
         }
     }
     marks.sort_by_key(|(at, _)| *at);
     marks
 }
 
-fn add_end(s: &DeploySummary, add: &mut impl FnMut(UnixMs, String)) {
-    if let Some(at) = s.ended {
-        add(at, format!("deploy #{} {}", s.deploy, s.outcome.label()));
-    }
+fn add_end(state: &State, s: &DeploySummary, add: &mut impl FnMut(UnixMs, String)) {
+    let Some(at) = s.ended else { return };
+    let failure = doc::failures_of(state, s).next();
+    let why = failure.map(|g| format!(": {}: {}", g.class.label(), g.summary));
+    let why = why.unwrap_or_default();
+    add(
+        at,
+        format!("deploy #{} {}{why}", s.deploy, s.outcome.label()),
+    );
 }
 
 /// Returns the indexes of the lines that a row stands for in addition to its own: the stack of a
@@ -159,14 +165,28 @@ fn write_subject(state: &State, l: &mut Line) {
         false => state.log.lines().filter(|e| state.log.is_shown(e)).count(),
     };
     l.push(span(Role::Plain, format!(" · {}", count(lines, "line"))));
-    let (mut errors, mut warnings) = (0, 0);
+    let unused: BTreeSet<&PluginId> = state
+        .view
+        .plugins
+        .values()
+        .filter(|p| p.state.is_failed() && unused_in(state, p).is_some())
+        .map(|p| &p.id)
+        .collect();
+    let (mut errors, mut warnings, mut minor) = (0, 0, 0);
     for row in state.frame.rows.iter().filter(|row| !row.heading) {
         match state.log.get(row.index) {
             Some(e) if is_stack(e) => {}
+            Some(e) if e.line.level == LogLevel::Error && unused.contains(&e.line.plugin) => {
+                minor += 1;
+            }
             Some(e) if e.line.level == LogLevel::Error => errors += 1,
             Some(e) if e.line.level == LogLevel::Warn => warnings += 1,
             _ => {}
         }
+    }
+    if minor > 0 {
+        let text = format!(" · {} of unused plugins", count(minor, "error"));
+        l.push(span(Role::Dim, text));
     }
     for (n, word, role) in [
         (errors, "error", Role::Bad),

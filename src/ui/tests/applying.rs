@@ -128,7 +128,7 @@ fn apply_confirmation_names_workspace_counts_and_unusable_plugins() {
     c.shows("workspace    shop-prod");
     c.shows("changes      +2 to create · ~1 to update · -/+1 to replace · -1 to destroy");
     c.hides("plugin       ✗ acme/legacy gave up");
-    c.shows("[y] Apply  [n] Cancel");
+    c.shows("[y] Apply  [n/enter] Cancel");
     c.hides("deselected");
     // The popup takes all keys, so none of the screen's is shown.
     c.shows("esc cancel");

@@ -534,6 +534,28 @@ fn running_operation_shows_the_newest_log_line_with_its_name() {
     assert!(!row.contains("usual"), "{row}");
     let note = " 34% · about 25 s left ";
     assert!(row.contains(note), "{row}");
+    // The cancel dialog says when the softest step ends the deploy.
+    c.press("c");
+    c.shows("ends in about ");
+    c.press("esc 2");
+    let calls = &mut c.state.view.calls;
+    calls.values_mut().for_each(|call| call.usual = None);
+    c.shows("◐ 34% · 27 s left");
+    c.shows("reported     34% · about 27 s left");
+}
+
+#[test]
+fn history_counts_the_operations_of_a_running_deploy_up_to_now() {
+    let mut c = Console::deploying(120, 40);
+    c.press("5");
+    let mut running = fixture::history();
+    running[0].outcome = DeployOutcome::Running;
+    (running[0].ended, running[0].operations) = (None, OperationCounts::default());
+    c.answer(crate::app::msg::Answer::History(running));
+    let row = c.line(" 31  ");
+    assert!(row.contains("◐ running"), "{row}");
+    assert!(row.contains("1/5") && row.contains("1m02s"), "{row}");
+    c.shows("operations   1 done, 1 failed, 3 to do");
 }
 
 #[test]

@@ -251,9 +251,9 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     // The keys act on the member that failed, so the cursor is on it.
     c.shows("─ web b  ✗ unhealthy ─");
     c.line("p       resume: stages the rest for a review, and waits for health again");
-    c.line("K       skip: leaves member b unhealthy, once you resume");
+    c.line("K       skip: leaves member b unhealthy, then p");
     c.press("G");
-    c.line("t       retry: changes member blue again, once you resume");
+    c.line("t       retry: changes member blue again, then p");
     c.line("p       resume: stages the rest for a review; first retry or skip");
     c.event(locked(Some("bob")));
     c.hides("first retry or skip");

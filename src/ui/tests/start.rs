@@ -373,7 +373,7 @@ fn tabs_keep_their_names_at_eighty_columns() {
 }
 
 #[test]
-fn badge_of_a_plugin_that_nothing_uses_is_dim() {
+fn plugin_that_nothing_uses_is_in_the_header_and_no_alarm() {
     let mut c = Console::staged(120, 40);
     let area = crate::app::layout::areas(&c.state).tabs;
     let role =
@@ -381,8 +381,10 @@ fn badge_of_a_plugin_that_nothing_uses_is_dim() {
     // Without the state, something may use it.
     assert_eq!(role(&c), Some(Role::Bad));
     c.answer(Answer::State(vec![]));
-    assert_eq!(role(&c), Some(Role::Dim));
-    c.shows("! ✗ 1 gave up (unused)");
+    assert_eq!(role(&c), None);
+    let frame = c.frame();
+    let header = frame.lines().next().unwrap();
+    assert!(header.contains(" ✗ 1 unused "), "{header}");
     c.press("0");
     c.shows("start · 1 to settle, not urgent");
     c.press("1");

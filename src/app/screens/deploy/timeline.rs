@@ -4,7 +4,7 @@ use super::COLUMNS;
 use crate::app::doc::{self, Line, Role};
 use crate::app::layout;
 use crate::app::list::HEADING_NOTE;
-use crate::app::state::State;
+use crate::app::state::{Context, State};
 use crate::app::text::width;
 use model::view::DeployView;
 use model::{Operation, OperationState, UnixMs};
@@ -95,7 +95,12 @@ pub(super) fn heading(state: &State) -> Option<Line> {
         .map(|n| (axis.cell(axis.begin + n * step), tick(n * step)))
         .collect();
     if let Some(mark) = mark {
-        let label = "now".to_owned();
+        // A replay is in the past.
+        let label = match state.context() {
+            Context::Replay => "here",
+            _ => "now",
+        };
+        let label = label.to_owned();
         let end = mark + label.len();
         ticks.retain(|(at, text)| *at > end || at + text.len() < mark);
         ticks.push((mark, label));
