@@ -20,7 +20,7 @@ use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
 use super::state::{LoadError, State};
 pub use deploy::{axis_cells, shared_reason};
-pub use logs::folded_lines;
+pub use logs::{causes, folded_lines, is_settled, settled};
 pub use nodes::{TreeInfo, node_detail};
 pub use plugins::is_unfolded;
 

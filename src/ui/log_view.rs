@@ -5,12 +5,14 @@ use super::table::scroll_mark;
 use crate::app::doc::{self, Doc, Line, Role, cells_of, span};
 use crate::app::format::{clock_ms, count};
 use crate::app::layout::is_side_by_side;
-use crate::app::screens::folded_lines;
+use crate::app::log::LogEntry;
+use crate::app::screens::{causes, folded_lines, is_settled, settled};
 use crate::app::state::State;
 use crate::app::text::{truncate_end, width};
-use model::LogStream;
+use model::{LogStream, PluginId, UnixMs};
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum width of the names of sources.
 const SOURCE_CELLS: usize = 16;
@@ -36,9 +38,27 @@ fn outcome_of(text: &str) -> Role {
     }
 }
 
+/// What is known about errors and warnings beside their levels.
+struct Weights<'a> {
+    settled: BTreeMap<&'a PluginId, UnixMs>,
+    causes: BTreeSet<(UnixMs, &'a str)>,
+}
+
+impl Weights<'_> {
+    /// Role of a line: dim for an error that needs nobody, bad for the one at a failure.
+    fn role(&self, e: &LogEntry) -> Role {
+        let role = doc::level_role(e.line.level);
+        match role {
+            Role::Warn if self.causes.contains(&(e.line.at, &*e.line.text)) => Role::Bad,
+            Role::Bad | Role::Warn if is_settled(&self.settled, e) => Role::Dim,
+            role => role,
+        }
+    }
+}
+
 /// Renders the log line of a row: mark, time, level, source, text. The first line on the screen
 /// has all of them.
-fn line(state: &State, index: usize, is_first: bool, wide: bool) -> Line {
+fn line(state: &State, weights: &Weights<'_>, index: usize, is_first: bool, wide: bool) -> Line {
     let log = &state.log;
     let entry = |i: usize| log.get(state.frame.rows.get(i)?.index);
     let Some(e) = entry(index) else {
@@ -47,7 +67,7 @@ fn line(state: &State, index: usize, is_first: bool, wide: bool) -> Line {
     let before = index.checked_sub(1).and_then(entry);
     let mark = if log.marks.contains(&e.n) { "▌" } else { " " };
     let mut l = vec![span(Role::Key, mark)];
-    let role = doc::level_role(e.line.level);
+    let role = weights.role(e);
     let time = log.times.then(|| clock_ms(e.line.at, state.utc_offset));
     l.extend(time.map(|time| span(Role::Dim, format!("{time} "))));
     // Levels of normal lines recede behind their texts.
@@ -76,7 +96,7 @@ fn line(state: &State, index: usize, is_first: bool, wide: bool) -> Line {
         l.push(span(Role::Dim, format!("{stream}: ")));
     }
     if e.line.panic {
-        l.push(span(Role::Bad, &e.line.text));
+        l.push(span(role, &e.line.text));
         let folded = folded_lines(state, index).len();
         if folded > 0 {
             let text = format!("  same stack as before ({})", count(folded, "line"));
@@ -95,11 +115,15 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let wide = area.width >= 80 || is_side_by_side(state);
     let height = usize::from(area.height);
     let cells = area.width.saturating_sub(1);
+    let weights = Weights {
+        settled: settled(state),
+        causes: causes(state),
+    };
     // Lines are built on demand, because the log may have thousands.
     let made = |i: usize, first: usize| -> Doc {
         let l = match &state.frame.rows[i] {
             row if row.heading => mark_of_deploy(row.key.text().unwrap_or_default(), cells),
-            _ => line(state, i, i == first, wide),
+            _ => line(state, &weights, i, i == first, wide),
         };
         if state.log.wrap {
             doc::wrap(&vec![l], usize::from(cells))

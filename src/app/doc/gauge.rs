@@ -25,7 +25,7 @@ pub fn gauge(role: Role, part: usize, whole: usize, cells: usize) -> Line {
 }
 
 /// Draws the newest values of a row of samples in `cells` cells of `each` samples, scaled to the
-/// largest cell. Empty if all are 0.
+/// largest cell, which leaves a gap to the row above. Empty if all are 0.
 pub fn sparkline(
     role: Role,
     samples: impl DoubleEndedIterator<Item = u64>,
@@ -39,7 +39,7 @@ pub fn sparkline(
         return Line::new();
     }
     sums.resize(cells, 0);
-    let level = |n: &u64| LEVELS[usize::try_from((n * 7).div_ceil(most)).unwrap_or(0).min(7)];
+    let level = |n: &u64| LEVELS[usize::try_from((n * 6).div_ceil(most)).unwrap_or(0).min(6)];
     let parts: Vec<&[u64]> = sums.chunk_by(|a, b| (*a == 0) == (*b == 0)).collect();
     let parts = parts.into_iter().rev();
     parts
@@ -67,8 +67,8 @@ mod tests {
         let drawn = |samples: &[u64]| plain(&sparkline(Role::Ok, samples.iter().copied(), 2, 3));
         assert_eq!(drawn(&[]), "");
         assert_eq!(drawn(&[0, 0]), "");
-        assert_eq!(drawn(&[5, 2]), "▁▁█");
-        assert_eq!(drawn(&[9, 9, 1, 0, 0, 0, 7, 0]), "▂▁█");
+        assert_eq!(drawn(&[5, 2]), "▁▁▇");
+        assert_eq!(drawn(&[9, 9, 1, 0, 0, 0, 7, 0]), "▂▁▇");
     }
 
     #[test]

@@ -464,7 +464,7 @@ fn health(state: &State) -> Vec<Part> {
     ] {
         if n > 0 {
             let short = match turn {
-                0 => format!(" {sign} {n} unused"),
+                0 => format!(" {sign} {n} {}", word.trim_end_matches(" (unused)")),
                 _ => format!(" {sign}{n}"),
             };
             let short = (turn, line(role, short));

@@ -73,9 +73,9 @@ fn list_surroundings(state: &State, op: &Operation, log: Vec<&LogEntry>, doc: &m
         .filter(|e| !others.are_in(&e.line.text))
         .collect();
     if let (Some(plugin), false) = (&op.plugin, log.is_empty()) {
-        push_heading(doc, format!("log of {plugin} at that time"));
+        push_heading(doc, format!("log of {plugin} at that time, newest first"));
         let hidden = all - log.len();
-        doc.extend(log.into_iter().map(|e| log_line(state, e)));
+        doc.extend(log.into_iter().rev().map(|e| log_line(state, e)));
         if hidden > 0 {
             let key = state.options.keys.first("operation-logs");
             let text = format!(

@@ -97,8 +97,12 @@ fn push_bars(doc: &mut Doc, state: &State, rollout: &RolloutView, end: UnixMs) {
     };
     for (member, (mut l, tail)) in members.into_iter().zip(parts) {
         let cells = bar(rollout, member, &scale);
+        let is_unhealthy = is_unhealthy(rollout, member);
         for part in cells.chunk_by(|a, b| a == b) {
-            let (sign, role) = part[0].drawn();
+            let (sign, role) = match part[0].drawn() {
+                (sign, Role::Busy) if is_unhealthy => (sign, Role::Bad),
+                drawn => drawn,
+            };
             l.push(omittable(role, sign.to_string().repeat(part.len())));
         }
         l.extend(tail);

@@ -1,6 +1,7 @@
 //! Popup that asks for a confirmation.
 
 use super::{Choices, Content, Doctor, Input, Installing, More, Page, Part, workspaces};
+use crate::app::command;
 use crate::app::doc::{Doc, Line, Role, line, span, wrap};
 use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, KeyCode};
@@ -123,6 +124,10 @@ impl Content for Confirm {
             entry.key(key);
             state.open(self);
             return;
+        }
+        // The operator who wants to leave a running deploy may want to stop it first.
+        if self.after == After::QuitWhenDone && key == Key::char('c') {
+            return command::open_cancel_rungs(state, effects);
         }
         match Decision::of(key, self.yes) {
             Some(Decision::Yes) => return self.accept(state, effects),

@@ -8,7 +8,8 @@ use crate::app::log::LogEntry;
 use crate::app::rows::is_filtered;
 use crate::app::state::State;
 use crate::app::unsettled::unused_in;
-use model::{DeploySummary, LogLevel, PluginId, UnixMs};
+use model::view::PluginView;
+use model::{DeploySummary, LogLevel, PluginId, PluginState, UnixMs};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
@@ -165,28 +166,16 @@ fn write_subject(state: &State, l: &mut Line) {
         false => state.log.lines().filter(|e| state.log.is_shown(e)).count(),
     };
     l.push(span(Role::Plain, format!(" · {}", count(lines, "line"))));
-    let unused: BTreeSet<&PluginId> = state
-        .view
-        .plugins
-        .values()
-        .filter(|p| p.state.is_failed() && unused_in(state, p).is_some())
-        .map(|p| &p.id)
-        .collect();
+    let settled = settled(state);
     let (mut errors, mut warnings, mut minor) = (0, 0, 0);
     for row in state.frame.rows.iter().filter(|row| !row.heading) {
         match state.log.get(row.index) {
-            Some(e) if is_stack(e) => {}
-            Some(e) if e.line.level == LogLevel::Error && unused.contains(&e.line.plugin) => {
-                minor += 1;
-            }
+            Some(e) if is_stack(e) || e.line.level < LogLevel::Warn => {}
+            Some(e) if is_settled(&settled, e) => minor += 1,
             Some(e) if e.line.level == LogLevel::Error => errors += 1,
-            Some(e) if e.line.level == LogLevel::Warn => warnings += 1,
-            _ => {}
+            Some(_) => warnings += 1,
+            None => {}
         }
-    }
-    if minor > 0 {
-        let text = format!(" · {} of unused plugins", count(minor, "error"));
-        l.push(span(Role::Dim, text));
     }
     for (n, word, role) in [
         (errors, "error", Role::Bad),
@@ -195,6 +184,9 @@ fn write_subject(state: &State, l: &mut Line) {
         if n > 0 {
             l.push(span(role, format!(" · {}", count(n, word))));
         }
+    }
+    if minor > 0 {
+        l.push(span(Role::Dim, format!(" · {minor} settled")));
     }
     l.push(if state.log.follow {
         span(Role::Ok, " · following")
@@ -215,6 +207,31 @@ fn write_subject(state: &State, l: &mut Line) {
             format!(" · {} older lines are only in the store", state.log.dropped),
         ));
     }
+}
+
+/// Times until which the errors of plugins need nobody: the plugin is ready since then, or nothing
+/// uses it.
+pub fn settled(state: &State) -> BTreeMap<&PluginId, UnixMs> {
+    let plugins = state.view.plugins.values();
+    let until = |p: &PluginView| match &p.state {
+        PluginState::Ready { since } => Some(*since),
+        other if other.is_failed() && unused_in(state, p).is_some() => Some(UnixMs::MAX),
+        _ => None,
+    };
+    plugins.filter_map(|p| Some((&p.id, until(p)?))).collect()
+}
+
+/// Returns true for a line before the time until which the errors of its plugin need nobody.
+pub fn is_settled(settled: &BTreeMap<&PluginId, UnixMs>, e: &LogEntry) -> bool {
+    let until = settled.get(&e.line.plugin);
+    until.is_some_and(|until| e.line.at < *until)
+}
+
+/// Times and texts of the log lines at failures of operations.
+pub fn causes(state: &State) -> BTreeSet<(UnixMs, &str)> {
+    let groups = state.loaded.failures.iter().flatten();
+    let lines = groups.flat_map(|g| g.last_lines_at.iter().copied().zip(&g.last_lines));
+    lines.map(|(at, text)| (at, text.as_str())).collect()
 }
 
 /// Returns true for a line of a panic after its first one.

@@ -295,33 +295,32 @@ fn write_subject(state: &State, l: &mut Line) {
     write_comparison(state, rows, l);
 }
 
-/// Tells when the objects were compared with the state last, and the drift that was found.
+/// Tells when the real objects were compared with the state last, and the drift that was found.
 fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
     if rows.is_empty() {
         return;
     }
     let drifted = rows.iter().filter(|r| r.drift.is_some()).count();
+    let key = state.options.keys.first("state-refresh");
+    let unchecked = |since: String| {
+        span(
+            Role::Busy,
+            format!(" · drift not checked {since}: {key} checks one"),
+        )
+    };
     let stage = state
         .view
         .stage
         .as_ref()
         .filter(|_| !state.options.plan.no_refresh);
-    let text = match (stage, state.applied()) {
-        (_, Some(d)) => format!(
-            " · not compared with the objects since deploy #{}",
-            d.deploy
-        ),
-        (None, _) => " · not compared with the objects yet".to_owned(),
-        (Some(s), None) => {
-            let ago = elapsed(state.now - s.at);
-            match drifted {
-                0 => format!(" · no drift in stage #{}, {ago} ago", s.stage),
-                n => {
-                    l.push(span(Role::Warn, format!(" · {n} drifted")));
-                    format!(" · compared in stage #{}, {ago} ago", s.stage)
-                }
-            }
+    let at = stage.map(|s| format!(" in stage #{}, {} ago", s.stage, elapsed(state.now - s.at)));
+    l.push(match (drifted, state.applied(), at) {
+        (1.., _, at) => {
+            let at = at.unwrap_or_default();
+            span(Role::Warn, format!(" · {drifted} drifted{at}"))
         }
-    };
-    l.push(span(Role::Dim, text));
+        (0, Some(d), _) => unchecked(format!("since deploy #{}", d.deploy)),
+        (0, None, None) => unchecked("yet".to_owned()),
+        (0, None, Some(at)) => span(Role::Dim, format!(" · no drift{at}")),
+    });
 }

@@ -375,6 +375,10 @@ fn quitting_during_a_deploy_asks_and_waits_for_its_end() {
     c.shows("Deploy #31 is running");
     c.press("enter");
     assert!(!c.state.ending.quit);
+    c.press("q c");
+    c.shows("Cancel deploy #31");
+    c.press("esc");
+    assert_eq!(c.take_effects(), []);
     c.press("q y");
     assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
     assert!(!c.state.ending.quit);

@@ -35,13 +35,13 @@ fn state_tells_when_the_objects_were_compared_last() {
     let mut c = Console::new(120, 40);
     c.answer(Answer::State(fixture::state_rows()));
     c.press("6");
-    c.shows("· not compared with the objects yet");
+    c.shows("· drift not checked yet: F checks one");
     c.event(EventKind::Staged(stage(StageMode::Normal, vec![]).into()));
     c.shows("· no drift in stage #13, ");
     let mut rows = fixture::state_rows();
     rows[2].drift = Some(DriftKind::Changed);
     c.answer(Answer::State(rows));
-    c.shows("· 1 drifted · compared in stage #13, ");
+    c.shows("· 1 drifted in stage #13, ");
 }
 
 fn drifted() -> Vec<DriftView> {

@@ -2,6 +2,7 @@
 
 use super::{Console, fixture};
 use crate::app::doc::{Role, log_text};
+use crate::app::msg::Answer;
 use model::*;
 
 fn said(c: &mut Console, at: UnixMs, stream: LogStream, text: &str) {
@@ -15,6 +16,38 @@ fn said(c: &mut Console, at: UnixMs, stream: LogStream, text: &str) {
         panic: stream == LogStream::Stderr,
     };
     c.event(EventKind::Plugin(PluginEvent::Log { line }));
+}
+
+#[test]
+fn errors_of_a_plugin_that_nothing_uses_are_settled_and_dim() {
+    let mut c = Console::staged(120, 40);
+    said(&mut c, fixture::NOW, LogStream::Stdio, "cannot start");
+    c.press("7 [");
+    c.shows("· 1 error · 1 warning ·");
+    // The staged changes need no resource of the plugin, and neither does the state.
+    c.answer(Answer::State(vec![]));
+    c.shows("· 1 warning · 1 settled ·");
+    let role = |c: &mut Console| {
+        let buffer = c.buffer();
+        let lines = super::lines(&buffer);
+        let y = lines
+            .iter()
+            .position(|l| l.contains("cannot start"))
+            .unwrap();
+        let x = lines[y].find("error").unwrap();
+        buffer.cell((x as u16, y as u16)).unwrap().fg
+    };
+    c.press("g");
+    let settled = role(&mut c);
+    c.event(EventKind::Plugin(PluginEvent::State {
+        plugin: fixture::id("acme/legacy"),
+        state: PluginState::Ready {
+            since: fixture::NOW - 1,
+        },
+    }));
+    // It has been ready since before the error.
+    c.shows("· 1 error · 1 warning ·");
+    assert_ne!(role(&mut c), settled);
 }
 
 #[test]

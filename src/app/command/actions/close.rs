@@ -87,9 +87,11 @@ fn quit_console(state: &mut State, _: &mut Vec<Effect>) {
         body.extend(running.iter().map(|r| line(Role::Busy, format!("  ◐ {r}"))));
         body.push(Line::new());
         body.push(vec![
-            span(Role::Dim, "The cancel ladder ("),
             span(Role::Key, "c"),
-            span(Role::Dim, ") stops the deploy in steps."),
+            span(
+                Role::Dim,
+                " opens the cancel ladder, which stops the deploy in steps.",
+            ),
         ]);
         state.open(Confirm {
             title: format!(
