@@ -12,7 +12,7 @@ use crate::app::text::{truncate_end, width};
 use model::{LogStream, PluginId, UnixMs};
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Maximum width of the names of sources.
 const SOURCE_CELLS: usize = 16;
@@ -33,6 +33,8 @@ fn mark_of_deploy(text: &str, cells: u16) -> Line {
 fn outcome_of(text: &str) -> Role {
     match text.rsplit(' ').next() {
         Some("succeeded") => Role::Ok,
+        // A later deploy did what this one could not do.
+        Some(_) if text.contains(", solved in #") => Role::Warn,
         Some("started") => Role::Plain,
         _ => Role::Bad,
     }
@@ -41,17 +43,21 @@ fn outcome_of(text: &str) -> Role {
 /// What is known about errors and warnings beside their levels.
 struct Weights<'a> {
     settled: BTreeMap<&'a PluginId, UnixMs>,
-    causes: BTreeSet<(UnixMs, &'a str)>,
+    causes: BTreeMap<(UnixMs, &'a str), bool>,
 }
 
 impl Weights<'_> {
     /// Role of a line: dim for an error that needs nobody, bad for the one at a failure.
     fn role(&self, e: &LogEntry) -> Role {
         let role = doc::level_role(e.line.level);
-        match role {
-            Role::Warn if self.causes.contains(&(e.line.at, &*e.line.text)) => Role::Bad,
-            Role::Bad | Role::Warn if is_settled(&self.settled, e) => Role::Dim,
-            role => role,
+        if !matches!(role, Role::Bad | Role::Warn) {
+            return role;
+        }
+        match self.causes.get(&(e.line.at, &*e.line.text)) {
+            Some(false) => Role::Bad,
+            Some(true) => Role::Dim,
+            None if is_settled(&self.settled, e) => Role::Dim,
+            None => role,
         }
     }
 }

@@ -138,8 +138,8 @@ pub static COMMANDS: &[Command] = commands![
     "group-logs", "l", "logs", "show the log of the plugin of this group", Scope::In(&[Groups]), has_row, group_logs;
     "groups-reload", "r", "", "reload the groups", Scope::In(&[Groups]), always, reload_groups;
     // Logs
-    "problem-next", "]", "next problem", "go to the next error or warning", Scope::In(&[Logs]), has_problem, problem_next;
-    "problem-previous", "[", "previous", "go to the previous error or warning", Scope::In(&[Logs]), has_problem, problem_previous;
+    "problem-next", "]", "next", "go to the next error or warning", Scope::In(&[Logs]), has_problem, problem_next;
+    "problem-previous", "[", "previous problem", "go to the previous error or warning", Scope::In(&[Logs]), has_problem, problem_previous;
     "follow", "space", "follow", "follow the newest line, or stop following", Scope::In(&[Logs]), always, toggle_follow;
     "level", "v", "level", "change the lowest level that is shown", Scope::In(&[Logs]), always, next_level;
     "source", "p", "source", "show lines of all plugins, or of one", Scope::In(&[Logs]), always, next_source;

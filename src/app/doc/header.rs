@@ -458,14 +458,15 @@ fn health(state: &State) -> Vec<Part> {
             counts.unused_retrying,
             "retrying (unused)",
             0,
-            Some(4),
+            Some(5),
         ),
-        (Role::Dim, "✗", counts.unused, &*unused_word, 0, Some(4)),
+        (Role::Dim, "✗", counts.unused, &*unused_word, 3, Some(5)),
     ] {
         if n > 0 {
-            let short = match turn {
-                0 => format!(" {sign} {n} {}", word.trim_end_matches(" (unused)")),
-                _ => format!(" {sign}{n}"),
+            // Whether they are in use is more important than their state.
+            let short = match word.ends_with("(unused)") {
+                true => format!(" {sign} {n} unused"),
+                false => format!(" {sign}{n}"),
             };
             let short = (turn, line(role, short));
             parts.push(Part {

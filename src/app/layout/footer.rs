@@ -78,8 +78,12 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
         let Some(key) = keys.first().map(ToString::to_string) else {
             continue;
         };
+        let role = match command.is_drastic() {
+            true => Role::Warn,
+            false => Role::Key,
+        };
         let label = vec![
-            span(Role::Key, &key),
+            span(role, &key),
             span(Role::Plain, format!(" {}  ", command.label(state))),
         ];
         let w = cells_u16(&label);

@@ -56,9 +56,9 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     last_heading: timeline::heading,
     first_keys: |state| match state.operation().and_then(|o| o.failure.as_ref()) {
         Some(f) if !doc::is_retry_enough(f.class) => {
-            &["cancel", "operation-logs", "retry", "open", "operations"]
+            &["operation-logs", "retry", "open", "cancel", "operations"]
         }
-        _ => &["cancel", "retry", "open", "operation-logs", "operations"],
+        _ => &["retry", "operation-logs", "open", "cancel", "operations"],
     },
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT

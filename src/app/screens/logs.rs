@@ -10,7 +10,7 @@ use crate::app::state::State;
 use crate::app::unsettled::unused_in;
 use model::view::PluginView;
 use model::{DeploySummary, LogLevel, PluginId, PluginState, UnixMs};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -116,7 +116,11 @@ fn deploy_marks(state: &State) -> Vec<(UnixMs, String)> {
 fn add_end(state: &State, s: &DeploySummary, add: &mut impl FnMut(UnixMs, String)) {
     let Some(at) = s.ended else { return };
     let failure = doc::failures_of(state, s).next();
-    let why = failure.map(|g| format!(": {}: {}", g.class.label(), g.summary));
+    let why = failure.map(|g| {
+        let solved = g.solved_in.map(|deploy| format!(", solved in #{deploy}"));
+        let solved = solved.unwrap_or_default();
+        format!(": {}: {}{solved}", g.class.label(), g.summary)
+    });
     let why = why.unwrap_or_default();
     add(
         at,
@@ -166,12 +170,13 @@ fn write_subject(state: &State, l: &mut Line) {
         false => state.log.lines().filter(|e| state.log.is_shown(e)).count(),
     };
     l.push(span(Role::Plain, format!(" · {}", count(lines, "line"))));
-    let settled = settled(state);
+    let (settled, causes) = (settled(state), causes(state));
+    let is_solved = |e: &LogEntry| causes.get(&(e.line.at, &*e.line.text)) == Some(&true);
     let (mut errors, mut warnings, mut minor) = (0, 0, 0);
     for row in state.frame.rows.iter().filter(|row| !row.heading) {
         match state.log.get(row.index) {
             Some(e) if is_stack(e) || e.line.level < LogLevel::Warn => {}
-            Some(e) if is_settled(&settled, e) => minor += 1,
+            Some(e) if is_settled(&settled, e) || is_solved(e) => minor += 1,
             Some(e) if e.line.level == LogLevel::Error => errors += 1,
             Some(_) => warnings += 1,
             None => {}
@@ -186,7 +191,7 @@ fn write_subject(state: &State, l: &mut Line) {
         }
     }
     if minor > 0 {
-        l.push(span(Role::Dim, format!(" · {minor} settled")));
+        l.push(span(Role::Dim, format!(" · {minor} settled or unused")));
     }
     l.push(if state.log.follow {
         span(Role::Ok, " · following")
@@ -227,11 +232,15 @@ pub fn is_settled(settled: &BTreeMap<&PluginId, UnixMs>, e: &LogEntry) -> bool {
     until.is_some_and(|until| e.line.at < *until)
 }
 
-/// Times and texts of the log lines at failures of operations.
-pub fn causes(state: &State) -> BTreeSet<(UnixMs, &str)> {
+/// Times and texts of the log lines at failures of operations, and whether a later deploy solved
+/// the failure.
+pub fn causes(state: &State) -> BTreeMap<(UnixMs, &str), bool> {
     let groups = state.loaded.failures.iter().flatten();
-    let lines = groups.flat_map(|g| g.last_lines_at.iter().copied().zip(&g.last_lines));
-    lines.map(|(at, text)| (at, text.as_str())).collect()
+    let lines = groups.flat_map(|g| {
+        let lines = g.last_lines_at.iter().zip(&g.last_lines);
+        lines.map(|(at, text)| ((*at, text.as_str()), g.solved_in.is_some()))
+    });
+    lines.collect()
 }
 
 /// Returns true for a line of a panic after its first one.

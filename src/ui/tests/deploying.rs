@@ -200,12 +200,12 @@ fn failed_operation_begins_with_its_reason_below_its_address_and_state() {
     }
     // Keys of the hidden list are not in the footer of the detail.
     let keys = |c: &mut Console| c.frame().lines().last().unwrap().to_owned();
-    assert!(keys(&mut c).starts_with(" c cancel…  l logs  enter open  v filter by state"));
+    assert!(keys(&mut c).starts_with(" l logs  enter open  c cancel…  v filter by state"));
     c.press("enter");
     c.shows(" ~ aws_iam_role.app  ✗ update failed after 2.1 s");
     let zoomed = keys(&mut c);
     assert!(
-        zoomed.starts_with(" esc back  c cancel…  l logs"),
+        zoomed.starts_with(" esc back  l logs  c cancel…"),
         "{zoomed}"
     );
     for gone in ["open", "by state", "filter", "fold"] {

@@ -26,7 +26,7 @@ fn errors_of_a_plugin_that_nothing_uses_are_settled_and_dim() {
     c.shows("· 1 error · 1 warning ·");
     // The staged changes need no resource of the plugin, and neither does the state.
     c.answer(Answer::State(vec![]));
-    c.shows("· 1 warning · 1 settled ·");
+    c.shows("· 1 warning · 1 settled or unused ·");
     let role = |c: &mut Console| {
         let buffer = c.buffer();
         let lines = super::lines(&buffer);

@@ -103,7 +103,7 @@ fn narrow_header_keeps_failures_running_deploy_and_lock_owner() {
         );
     }
     let mut c = full(120, 24);
-    c.shows("ready ◌ 1 retrying ✗ 1 gave up  slots 1/1 +1 waiting  ◐ deploy #31 1m02s");
+    c.shows("ready ◌ 1 unused ✗ 1 gave up (unused)  slots 1/1 +1 waiting  ◐ deploy #31 1m02s");
     let mut c = Console::staged(80, 24);
     c.shows("stage #12: 6 of 6 selected");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());

@@ -384,7 +384,7 @@ fn plugin_that_nothing_uses_is_in_the_header_and_no_alarm() {
     assert_eq!(role(&c), None);
     let frame = c.frame();
     let header = frame.lines().next().unwrap();
-    assert!(header.contains(" ✗ 1 gave up "), "{header}");
+    assert!(header.contains(" ✗ 1 gave up (unused) "), "{header}");
     c.press("0");
     c.shows("start · 1 to settle, not urgent");
     c.press("1");
