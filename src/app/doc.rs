@@ -92,6 +92,8 @@ pub enum Role {
     Read,
     Forget,
     Key,
+    /// Key that ends processes or can destroy objects.
+    RiskyKey,
     Match,
 }
 

@@ -105,6 +105,7 @@ impl Theme {
             Dim | Forget => Style::new().fg(c.dim),
             Heading => Style::new().fg(c.heading).add_modifier(Modifier::BOLD),
             Key => Style::new().fg(c.accent).add_modifier(Modifier::BOLD),
+            RiskyKey => Style::new().fg(c.attention).add_modifier(Modifier::BOLD),
             Busy | Read => Style::new().fg(c.accent),
             Ok | Create => Style::new().fg(c.good),
             Warn | Update => Style::new().fg(c.attention),

@@ -22,6 +22,19 @@ impl FooterKey {
 /// Commands that act on the list, which a detail on the whole screen hides.
 const OF_THE_LIST: &[&str] = &["filter", "fold-all", "open", "operations"];
 
+/// Renders a key with the label of its command. Keys that end processes or can destroy objects have
+/// another colour.
+fn label(state: &State, command: &Command, key: &str) -> Line {
+    let role = match command.is_drastic() {
+        true => Role::RiskyKey,
+        false => Role::Key,
+    };
+    vec![
+        span(role, key),
+        span(Role::Plain, format!(" {}  ", command.label(state))),
+    ]
+}
+
 /// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.
 /// Below a popup, which takes all keys and names its own, only its end is shown.
 pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
@@ -78,14 +91,7 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
         let Some(key) = keys.first().map(ToString::to_string) else {
             continue;
         };
-        let role = match command.is_drastic() {
-            true => Role::Warn,
-            false => Role::Key,
-        };
-        let label = vec![
-            span(role, &key),
-            span(Role::Plain, format!(" {}  ", command.label(state))),
-        ];
+        let label = label(state, command, &key);
         let w = cells_u16(&label);
         // Keeps space for the help key, which is always shown.
         let keep = if command.is_help() { 0 } else { 8 };
