@@ -34,7 +34,7 @@ fn outcome_of(text: &str) -> Role {
     match text.rsplit(' ').next() {
         Some("succeeded") => Role::Ok,
         // A later deploy did what this one could not do.
-        Some(_) if text.contains(", solved in #") => Role::Warn,
+        Some(_) if text.contains(", solved in #") => Role::Dim,
         Some("started") => Role::Plain,
         _ => Role::Bad,
     }

@@ -26,6 +26,7 @@ pub(super) const DRASTIC: &[&str] = &[
     "stage-destroy",
     "state-forget",
     "state-replace",
+    "state-taint",
     "suspend",
 ];
 

@@ -2,7 +2,7 @@
 
 use super::{Content, More, Page, Part};
 use crate::app::command::{COMMANDS, Command, GROUPS, HelpRow, KEYS, Scope};
-use crate::app::doc::{Doc, Line, Role, cells_of, line, plain, push_heading, span, wrap};
+use crate::app::doc::{self, Doc, Line, Role, cells_of, line, plain, push_heading, span, wrap};
 use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, moved};
 use crate::app::layout;
@@ -89,7 +89,10 @@ impl Content for Help {
     }
 
     fn page(&self, state: &State, cells: usize) -> Page {
-        let mut page = page("Keys", &self.doc(state, cells), self.scroll, cells);
+        // It covers the title of the screen.
+        let subject = plain(&doc::title(state, cells.saturating_sub(TITLE_CELLS)));
+        let title = format!("Keys ─ {}", subject.trim());
+        let mut page = page(&title, &self.doc(state, cells), self.scroll, cells);
         if self.typing || !self.search.is_empty() {
             page.above = vec![Part::input("/ ", &self.search)];
         }
@@ -176,6 +179,9 @@ fn page(title: &str, doc: &Doc, from: usize, cells: usize) -> Page {
     };
     Page::new(title, Role::Key, body)
 }
+
+/// Cells of the title of the help beside that of the screen, and of its border.
+const TITLE_CELLS: usize = 12;
 
 /// Returns the first visible line after a key.
 pub(super) fn scrolled(from: usize, key: Key, lines: usize) -> usize {

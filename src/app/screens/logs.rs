@@ -191,6 +191,9 @@ fn write_subject(state: &State, l: &mut Line) {
         }
     }
     if minor > 0 {
+        if errors + warnings == 0 {
+            l.push(span(Role::Ok, " · no open problem"));
+        }
         l.push(span(Role::Dim, format!(" · {minor} settled or unused")));
     }
     l.push(if state.log.follow {

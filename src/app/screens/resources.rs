@@ -305,7 +305,7 @@ fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
     let unchecked = |since: String| {
         span(
             Role::Busy,
-            format!(" · drift not checked {since}: {key} refreshes one"),
+            format!(" · drift not checked {since}: {key} checks the selected object"),
         )
     };
     let stage = state

@@ -510,6 +510,15 @@ fn heading_of_scrolled_rows_stays_visible_unless_it_would_cover_the_cursor() {
 }
 
 #[test]
+fn title_says_that_there_is_nothing_to_do_while_all_goes_well() {
+    long_deploy(120, 40).shows(" · nothing to do");
+    let mut c = Console::deploying(120, 40);
+    c.press("4");
+    c.shows("1 failed");
+    c.hides("nothing to do");
+}
+
+#[test]
 fn running_operation_shows_the_newest_log_line_with_its_name() {
     let mut c = Console::deploying(200, 60);
     c.press("4");

@@ -2,10 +2,10 @@
 
 use crate::app::doc::{self, Line, Role, outcome_role, span};
 use crate::app::format::{duration, elapsed};
-use crate::app::progress::TimeLeft;
+use crate::app::progress::{self, TimeLeft};
 use crate::app::state::State;
 use model::view::DeployView;
-use model::{CancelRung, DeployOutcome, OperationState, UnixMs};
+use model::{CancelRung, DeployOutcome, Operation, OperationState, UnixMs};
 
 /// Width of the progress bar of the title, on a screen without a line for a longer one.
 const PROGRESS_CELLS: usize = 16;
@@ -56,7 +56,31 @@ pub(super) fn write_subject(state: &State, l: &mut Line) {
     write_counts(state, l);
     write_rollouts(d, l);
     write_cancel(d, l);
+    if is_on_course(state, d, now) {
+        l.push(span(Role::Dim, " · nothing to do"));
+    }
 }
+
+/// Returns true for a running deploy in which nothing has failed, stopped, or lasted much longer
+/// than usual.
+fn is_on_course(state: &State, d: &DeployView, now: UnixMs) -> bool {
+    let is_usual = |o: &Operation| {
+        let worked = u64::try_from(progress::worked_ms(state, d, o, now)).unwrap_or(0);
+        o.usual_ms.is_none_or(|usual| worked < usual * OVERDUE)
+    };
+    let goes_well = |o: &Operation| match o.state {
+        OperationState::Running => o.retry.is_none() && is_usual(o),
+        s => matches!(s, OperationState::Done | OperationState::Waiting),
+    };
+    let rolls = |state: &str| matches!(state, "running" | "waiting for health" | "converged");
+    d.summary.is_none()
+        && d.cancel.is_none()
+        && d.operations.iter().all(goes_well)
+        && d.rollouts.iter().all(|rollout| rolls(&rollout.state))
+}
+
+/// Multiple of the usual duration from which an operation is overdue.
+const OVERDUE: u64 = 2;
 
 /// Appends the numbers of operations by state.
 pub(super) fn write_counts(state: &State, l: &mut Line) {
