@@ -135,6 +135,7 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     // A second blank between two columns, which a long note gives if there is no other space.
     let titled = shown.iter().rev().skip(1);
     let titled = titled.filter(|i| !columns[**i].title.is_empty() && !roomy(**i));
+    // None in a wide table, which has counted the second blanks already.
     let titled = titled.count();
     let wider = u16::try_from(titled).unwrap_or(u16::MAX);
     if let (Some(i), Some(w)) = (shown.last(), widths.last_mut())
@@ -158,11 +159,7 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     for (i, w) in shown.into_iter().zip(widths) {
         let w = w.min(cells.saturating_sub(x));
         out.push((i, x, w));
-        let gap = match columns[i].title.is_empty() {
-            true => 1,
-            false if roomy(i) => 2,
-            false => gap,
-        };
+        let gap = if columns[i].title.is_empty() { 1 } else { gap };
         x = (x + w + gap).min(cells);
     }
     out

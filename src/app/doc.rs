@@ -218,6 +218,22 @@ pub fn push_text(doc: &mut Doc, role: Role, indent: &str, text: &str) {
     }
 }
 
+/// Appends the first `most` addresses below a heading, and the number of the others.
+pub fn push_addresses<'a>(
+    doc: &mut Doc,
+    heading: &str,
+    all: impl ExactSizeIterator<Item = &'a str>,
+    most: usize,
+) {
+    let more = all.len().saturating_sub(most);
+    push_heading(doc, heading);
+    let shown = all.take(most);
+    doc.extend(shown.map(|name| vec![span(Role::Plain, "  "), address(Role::Plain, name)]));
+    if more > 0 {
+        doc.push(line(Role::Dim, format!("  and {more} more")));
+    }
+}
+
 /// Appends a heading, after a blank line.
 pub fn push_heading(doc: &mut Doc, text: impl AsRef<str>) {
     if !doc.is_empty() {

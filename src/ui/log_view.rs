@@ -40,7 +40,7 @@ fn outcome_of(text: &str) -> Role {
     }
 }
 
-/// What is known about errors and warnings beside their levels.
+/// Facts about errors and warnings that their levels do not tell.
 struct Weights<'a> {
     settled: BTreeMap<&'a PluginId, UnixMs>,
     causes: BTreeMap<(UnixMs, &'a str), bool>,

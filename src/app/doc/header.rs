@@ -433,7 +433,6 @@ fn health(state: &State) -> Vec<Part> {
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };
     let short = of_all.replace(" of ", "/");
-    let unused_word = format!("{} (unused)", counts.failed_word);
     let mut parts = Vec::new();
     // A configuration without plugins needs none.
     if counts.all > 0 {
@@ -451,24 +450,9 @@ fn health(state: &State) -> Vec<Part> {
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
         (Role::Warn, "◌", retrying, "retrying", 6, Some(12)),
         (Role::Bad, "✗", failed, counts.failed_word, 9, None),
-        // They explain why not all are ready, and that nothing is wrong.
-        (
-            Role::Dim,
-            "◌",
-            counts.unused_retrying,
-            "retrying (unused)",
-            0,
-            Some(5),
-        ),
-        (Role::Dim, "✗", counts.unused, &*unused_word, 3, Some(5)),
     ] {
         if n > 0 {
-            // Whether they are in use is more important than their state.
-            let short = match word.ends_with("(unused)") {
-                true => format!(" {sign} {n} unused"),
-                false => format!(" {sign}{n}"),
-            };
-            let short = (turn, line(role, short));
+            let short = (turn, line(role, format!(" {sign}{n}")));
             parts.push(Part {
                 line: line(role, format!(" {sign} {n} {word}")),
                 forms: [short]
@@ -478,5 +462,19 @@ fn health(state: &State) -> Vec<Part> {
             });
         }
     }
+    parts.extend(unused_part("◌", counts.unused_retrying, "retrying", 0));
+    parts.extend(unused_part("✗", counts.unused, counts.failed_word, 3));
     parts
+}
+
+/// Counts plugins that nothing uses: they explain why not all are ready, and that nothing is wrong.
+/// Shortened, the part keeps that instead of their state.
+fn unused_part(sign: &str, n: usize, word: &str, turn: u8) -> Option<Part> {
+    (n > 0).then(|| Part {
+        line: line(Role::Dim, format!(" {sign} {n} {word} (unused)")),
+        forms: vec![
+            (turn, line(Role::Dim, format!(" {sign} {n} unused"))),
+            (5, Line::new()),
+        ],
+    })
 }

@@ -248,12 +248,11 @@ fn list_planned_values(state: &State, op: &Operation, doc: &mut Doc) {
     };
     let values = change(c, None, Extent::default());
     push_heading(doc, "planned values");
+    let (cells, lines) = layout::detail_size(state);
     // One line is for the number of others.
-    let height = layout::detail_size(state).1.saturating_sub(doc.len() + 1);
-    let shown = height.max(PLANNED_LINES);
+    let shown = lines.saturating_sub(doc.len() + 1).max(PLANNED_LINES);
     // Longer ones would leave no space for the part beside them.
-    let half = layout::detail_size(state).0 / 2;
-    let values = wrap(&values, half.saturating_sub(4));
+    let values = wrap(&values, (cells / 2).saturating_sub(4));
     let more = values.len().saturating_sub(shown);
     doc.extend(values.into_iter().take(shown));
     if more > 0 {
@@ -370,8 +369,8 @@ fn failure_group_of<'s>(state: &'s State, f: &Failure) -> Option<&'s FailureGrou
 /// deploy of the resource succeeded.
 fn seen_before(state: &State, f: &Failure) -> Option<Line> {
     let group = failure_group_of(state, f)?;
-    let ago = |at| elapsed(state.now - at);
-    let mut text = format!("  seen {}×, first {} ago", group.count, ago(group.first));
+    let ago = elapsed(state.now - group.first);
+    let mut text = format!("  seen {}×, first {ago} ago", group.count);
     let next: Vec<_> = group.newest.iter().filter_map(|f| f.next).collect();
     let helped = next.iter().filter(|(_, s)| *s == OperationState::Done);
     if !next.is_empty() {

@@ -63,7 +63,7 @@ pub struct Confirm {
     pub answers: Answers,
     pub yes: bool,
     /// Nothing is lost by it, so the frame has no colour of a warning.
-    pub is_harmless: bool,
+    pub loses_nothing: bool,
     /// Text that must be typed, and the input so far.
     pub typed: Option<(String, Entry)>,
     pub effects: Vec<Effect>,
@@ -147,7 +147,7 @@ impl Content for Confirm {
             more: More::InLine,
         };
         let title = wrap(&vec![line(Role::Strong, &self.title)], cells);
-        let role = match self.is_harmless {
+        let role = match self.loses_nothing {
             true => Role::Key,
             false => Role::Warn,
         };

@@ -72,7 +72,7 @@ pub fn confirm_move(from: String, to: String, moves: &[StateChange]) -> Confirm 
         title: format!("Move {} in the state?", count(moves.len(), "object")),
         body: body.collect(),
         answers: Answers::action("Move"),
-        is_harmless: true,
+        loses_nothing: true,
         effects: vec![Effect::Move {
             from,
             to,

@@ -351,7 +351,7 @@ fn write_counts(state: &State, l: &mut Line) {
     }
 }
 
-/// What the failed plugins mean for the resources; `None` if no provider failed.
+/// Consequence of the failed plugins for the resources; `None` if no provider failed.
 fn failure_effect(state: &State) -> Option<String> {
     // Transformers are excluded: no resource needs them.
     let failed = state.view.plugins.values();

@@ -276,7 +276,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         title,
         body,
         answers: Answers::action("Apply"),
-        is_harmless: lost == 0,
+        loses_nothing: lost == 0,
         // A single key is not enough to destroy many objects.
         typed: (lost >= state.options.typed_from)
             .then(|| (format!("destroy {lost}"), Entry::default())),

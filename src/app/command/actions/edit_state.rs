@@ -1,7 +1,7 @@
 //! Commands of the State screen that change the state and no object.
 
 use crate::app::command::Available;
-use crate::app::doc::{Doc, Line, Role, address, line, span};
+use crate::app::doc::{Role, line, push_addresses};
 use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
@@ -90,7 +90,7 @@ pub fn ask_taint(state: &mut State, _: &mut Vec<Effect>) {
         title,
         body: vec![line(Role::Plain, effect)],
         answers: Answers::action(word),
-        is_harmless: true,
+        loses_nothing: true,
         effects: vec![Effect::Taint { address, tainted }],
         ..Confirm::default()
     });
@@ -116,7 +116,7 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
     ];
     if all.len() > 1 {
         let names = all.iter().map(|o| o.address.as_str());
-        push_listed(&mut body, &count(all.len(), "object"), names);
+        push_addresses(&mut body, &count(all.len(), "object"), names, LISTED);
     }
     let is_forgotten = |name: &&String| all.iter().any(|o| o.address == **name);
     let dependents = all.iter().flat_map(|o| &o.dependents);
@@ -125,7 +125,7 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
     dependents.dedup();
     if !dependents.is_empty() {
         let names = dependents.into_iter().map(String::as_str);
-        push_listed(&mut body, "needed by", names);
+        push_addresses(&mut body, "needed by", names, LISTED);
     }
     state.open(Confirm {
         title: format!("Forget {address}?"),
@@ -134,19 +134,6 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
         effects: vec![Effect::Forget(vec![address])],
         ..Confirm::default()
     });
-}
-
-/// Appends addresses below a heading.
-fn push_listed<'a>(doc: &mut Doc, heading: &str, all: impl ExactSizeIterator<Item = &'a str>) {
-    let more = all.len().saturating_sub(LISTED);
-    doc.extend([Line::new(), line(Role::Heading, heading)]);
-    doc.extend(
-        all.take(LISTED)
-            .map(|name| vec![span(Role::Plain, "  "), address(Role::Plain, name)]),
-    );
-    if more > 0 {
-        doc.push(line(Role::Dim, format!("  and {more} more")));
-    }
 }
 
 pub fn ask_move(state: &mut State, _: &mut Vec<Effect>) {

@@ -1,7 +1,9 @@
 //! Reasons of a change, for the popup of `why`.
 
 use super::attribute::value;
-use crate::app::doc::{Doc, Line, Role, action_sign, address, line, push_heading, push_text, span};
+use crate::app::doc::{
+    Doc, Line, Role, action_sign, line, push_addresses, push_heading, push_text, span,
+};
 use crate::app::format::count;
 use model::ChangeView;
 use std::collections::{BTreeSet, HashMap};
@@ -71,14 +73,8 @@ pub fn neighbours(c: &ChangeView, all: &[ChangeView]) -> Doc {
     let needed_by = all.iter().filter(|o| o.needs.contains(&c.address));
     let needed_by: Vec<&str> = needed_by.map(|o| o.address.as_str()).collect();
     for (heading, all) in [("needs", needs), ("needed by", needed_by)] {
-        if all.is_empty() {
-            continue;
-        }
-        push_heading(&mut doc, heading);
-        let shown = all.iter().take(NEIGHBOURS);
-        doc.extend(shown.map(|n| vec![span(Role::Plain, "  "), address(Role::Plain, n)]));
-        if let more @ 1.. = all.len().saturating_sub(NEIGHBOURS) {
-            doc.push(line(Role::Dim, format!("  and {more} more")));
+        if !all.is_empty() {
+            push_addresses(&mut doc, heading, all.into_iter(), NEIGHBOURS);
         }
     }
     doc
