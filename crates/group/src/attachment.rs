@@ -101,6 +101,21 @@ impl Attachments {
         chosen
     }
 
+    /// Reserves the sets that a member keeps: the key of each dedicated scope.
+    pub fn keep(&mut self, attached: &BTreeMap<String, String>) {
+        let sets = attached.iter().map(|(scope, key)| FileSet::Dedicated {
+            scope: scope.clone(),
+            key: key.clone(),
+        });
+        self.reserved.extend(sets);
+    }
+
+    /// Passes the sets of an instance to another one that takes its place.
+    pub fn pass_on(&mut self, from: u64, to: u64) {
+        let sets = self.attached.remove(&from);
+        self.attached.extend(sets.map(|sets| (to, sets)));
+    }
+
     /// Ends an instance, and returns the sets that end with it: at a termination those that no
     /// other instance uses, at a rolling update none.
     pub fn end(&mut self, instance: u64, reason: EndReason) -> Vec<FileSet> {

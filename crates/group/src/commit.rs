@@ -50,6 +50,10 @@ pub struct CommittedMember {
     /// Addresses of its former instances, until they are destroyed.
     #[serde(default)]
     pub former: Vec<String>,
+    /// Hashes of the configurations of its former instances, by address. An instance of an earlier
+    /// flightdeck has none.
+    #[serde(default)]
+    pub former_hashes: BTreeMap<String, ConfigHash>,
 }
 
 /// Files of a workspace that declare groups, and the addresses in its state.
@@ -144,6 +148,7 @@ impl Committed {
                 hash: hash.unwrap_or_else(|| ConfigHash::from_text("")),
                 attached: keys.collect(),
                 former: Vec::new(),
+                former_hashes: BTreeMap::new(),
             });
             for set in sets.into_iter().chain([FileSet::Instance(instance.number)]) {
                 let file = set.file();
@@ -271,11 +276,14 @@ pub fn plan(
     let nothing = Committed::default();
     let (allocation, committed) = before.unwrap_or((&spec.allocation, &nothing));
     allocation.check_change(&spec.allocation)?;
+    let mut change = Change::new(spec, committed, directory);
+    change.restore_former_instances();
     let present = |member: &&CommittedMember| {
         let file = FileSet::Instance(member.number).file();
-        directory.files.contains_key(&file)
+        directory.files.contains_key(&file) || change.rendered.contains_key(&file)
     };
-    let members: Vec<Member> = committed
+    let members: Vec<Member> = change
+        .committed
         .members
         .iter()
         .map(|member| {
@@ -295,7 +303,6 @@ pub fn plan(
     let rollout = order::plan(&members, &desired, &spec.update_policy())?;
     let sizes = before.map(|(allocation, _)| allocation.size());
     let text = rollout.infrakit_text(sizes, spec.allocation.size());
-    let mut change = Change::new(spec, committed, directory);
     change.apply(&rollout);
     let write = change.files_to_write()?;
     Ok(CommitPlan {
@@ -343,6 +350,7 @@ pub fn member_to_import(
         hash: spec.hash.clone(),
         attached,
         former: Vec::new(),
+        former_hashes: BTreeMap::new(),
     })
 }
 
@@ -366,6 +374,10 @@ impl<'c> Change<'c> {
         let in_state = |address: &String| directory.state.contains(address);
         for member in committed.members.iter_mut().chain(&mut committed.removed) {
             member.former.retain(in_state);
+            let former = &member.former;
+            member
+                .former_hashes
+                .retain(|address, _| former.contains(address));
         }
         committed
             .removed
@@ -380,16 +392,54 @@ impl<'c> Change<'c> {
         }
     }
 
+    /// Gives members their former instance again, if it has the configuration of the specification
+    /// and its successor was never created: a rollback leaves those members alone that the rollout
+    /// had not reached.
+    fn restore_former_instances(&mut self) {
+        for mut member in self.committed.members.clone() {
+            let successor = FileSet::Instance(member.number);
+            let address = member.former.last();
+            let former = address.and_then(|a| Some((a, FileSet::parse(a.rsplit_once('.')?.1)?)));
+            let Some((address, FileSet::Instance(number))) = former else {
+                continue;
+            };
+            let scopes = self.spec.dedicated_scopes().into_iter();
+            if member.former_hashes.get(address) != Some(&self.spec.hash)
+                || self.directory.state.contains(&member.address)
+                || !scopes.eq(member.attached.keys().map(String::as_str))
+            {
+                continue;
+            }
+            self.attachments.pass_on(member.number, number);
+            self.end_file(&successor);
+            self.render(&NewMember {
+                key: &member.key,
+                number,
+                attached: &member.attached,
+            });
+            member.number = number;
+            member.address = member.former.pop().unwrap_or_default();
+            member.hash = self.spec.hash.clone();
+            member.former_hashes.remove(&member.address);
+            let members = &mut self.committed.members;
+            members.retain(|other| other.key != member.key);
+            members.push(member);
+        }
+        self.committed.members.sort_by(|a, b| a.key.cmp(&b.key));
+    }
+
     fn apply(&mut self, rollout: &RolloutPlan) {
         for key in &rollout.shrink {
             self.remove(key);
         }
         let rolling: Vec<&MemberKey> = rollout.batches.iter().flatten().collect();
-        // All sets are free before the first successor takes one.
+        // Successors keep the sets, so nobody else takes one of these.
         for key in &rolling {
-            if let Some(number) = self.member(key).map(|member| member.number) {
-                self.attachments.end(number, EndReason::RollingUpdate);
-                self.end_file(&FileSet::Instance(number));
+            if let Some(member) = self.member(key).cloned() {
+                self.attachments
+                    .end(member.number, EndReason::RollingUpdate);
+                self.attachments.keep(&member.attached);
+                self.end_file(&FileSet::Instance(member.number));
             }
         }
         for key in rolling.into_iter().chain(&rollout.grow) {
@@ -442,21 +492,21 @@ impl<'c> Change<'c> {
         attached.extend(self.attachments.attach(missing, name));
         let number = self.committed.next;
         self.committed.next += 1;
-        let documents = self.spec.render(&NewMember {
+        self.render(&NewMember {
             key,
             number,
             attached: &attached,
         });
-        for document in documents {
-            let file = document.set.file();
-            self.committed.ended.remove(&file);
-            self.rendered.insert(file, document.text());
-        }
         let mut former = Vec::new();
+        let mut former_hashes = BTreeMap::new();
         if let Some(earlier) = earlier {
             self.committed.members.retain(|member| member.key != *key);
-            let all = earlier.former.into_iter().chain([earlier.address]);
-            former.extend(all.filter(|address| self.directory.state.contains(address)));
+            former = earlier.former;
+            former_hashes = earlier.former_hashes;
+            if self.directory.state.contains(&earlier.address) {
+                former_hashes.insert(earlier.address.clone(), earlier.hash);
+                former.push(earlier.address);
+            }
         }
         let kind = &self.spec.instance().kind;
         self.committed.members.push(CommittedMember {
@@ -466,7 +516,16 @@ impl<'c> Change<'c> {
             hash: self.spec.hash.clone(),
             attached,
             former,
+            former_hashes,
         });
+    }
+
+    fn render(&mut self, member: &NewMember<'_>) {
+        for document in self.spec.render(member) {
+            let file = document.set.file();
+            self.committed.ended.remove(&file);
+            self.rendered.insert(file, document.text());
+        }
     }
 
     /// Returns the rendered files that differ from those of the directory, and records them.

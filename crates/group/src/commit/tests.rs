@@ -101,6 +101,45 @@ fn s3_13_rolling_commit_attaches_successors_to_the_same_sets() {
     assert_eq!(keys["aws_instance.instance-5"], MemberKey::Index(2));
 }
 
+/// S3-13: a successor keeps its set, and a new member gets one of its own.
+#[test]
+fn s3_13_new_member_takes_no_set_of_a_rolled_one() {
+    let mut cattle = Workspace::default();
+    cattle.commit(json!({"Size": 2}), "1");
+    let planned = cattle.commit(json!({"Size": 3}), "2");
+    let members = planned.committed.members.iter();
+    let sets: Vec<&str> = members.map(|member| &*member.attached["g"]).collect();
+    assert_eq!(sets, ["1", "2", "3"]);
+}
+
+/// A rollback keeps the instances that the rollout had not replaced yet.
+#[test]
+fn rollback_keeps_instances_that_were_not_replaced() {
+    let mut cattle = Workspace::default();
+    cattle.commit(json!({"Size": 3}), "1");
+    let before = cattle.directory.files.clone();
+    cattle.commit(json!({"Size": 3}), "2");
+    // Instance 1 was replaced by 4; instance 2 was destroyed, and 5 could not be created.
+    let state = ["aws_instance.instance-3", "aws_instance.instance-4"];
+    cattle.directory.state = state.map(str::to_owned).into();
+    let planned = cattle.commit(json!({"Size": 3}), "1");
+    assert_eq!(planned.text, "Performing a rolling update on 2 instances");
+    assert_eq!(
+        cattle.files(),
+        "g_dedicated_1 g_dedicated_2 g_dedicated_3 g_global instance-3 instance-7 instance-8"
+    );
+    let file = "instance-3.tf.json";
+    assert_eq!(cattle.directory.files[file], before[file]);
+    let members = &planned.committed.members;
+    assert_eq!(members[0].former, ["aws_instance.instance-4"]);
+    assert_eq!((members[2].number, &*members[2].attached["g"]), (3, "3"));
+    let again = cattle.plan(json!({"Size": 3}), "1").unwrap();
+    assert!(again.is_noop(), "{again:?}");
+    // A smaller group removes the restored instance with its set.
+    let shrunk = cattle.plan(json!({"Size": 2}), "1").unwrap();
+    assert_eq!(shrunk.committed.removed[0].number, 7);
+}
+
 /// S3-10, S3-12: sizes of cattle change without a rolling update, lists of pets never.
 #[test]
 fn s3_12_size_of_cattle_changes_and_the_list_of_pets_does_not() {
