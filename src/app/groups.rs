@@ -67,8 +67,8 @@ impl Progress {
 }
 
 /// Returns true for a state of a rollout that no event changes.
-fn is_over(state: &str) -> bool {
-    matches!(state, "converged" | "aborted")
+pub fn is_over(state: &str) -> bool {
+    matches!(state, "converged" | "aborted" | "rolled back")
 }
 
 /// Rollout as the events of the last deploy reported it, unless a newer one was loaded.

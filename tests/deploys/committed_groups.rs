@@ -2,6 +2,7 @@
 
 use crate::Lab;
 use crate::groups::{NEVER_HEALTHY, begin_deploy, group, waits_for_health};
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -136,6 +137,46 @@ fn s3_01_committed_group_is_declared_rolled_scaled_and_destroyed() {
     assert_eq!((objects(&lab), files(&lab)), (String::new(), String::new()));
     let listed = lab.workspace.run(&["group"]).expect(0).stdout;
     assert!(listed.contains("no groups"), "{listed}");
+}
+
+#[test]
+fn rollback_ends_the_rollout_of_a_failed_configuration() {
+    let lab = Lab::new("");
+    commit(&lab, json!({"Size": 3}), "v1", &[]);
+    deploy(&lab);
+    commit(&lab, json!({"Size": 3}), "v2", &[]);
+    lab.set_fault(Fault {
+        on: On::Create,
+        name: Some("instance-5".to_owned()),
+        text: Some("quota of hosts exceeded".to_owned()),
+        ..Fault::new(Kind::Permanent)
+    });
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
+    let states = || {
+        let shown = lab.workspace.run(&["group", "show", "app", "--json"]);
+        let shown = shown.expect(0).result();
+        let rollouts = shown["rollouts"].as_array().unwrap().iter();
+        let state = |rollout: &Value| rollout["state"].as_str().unwrap().to_owned();
+        rollouts.map(state).collect::<Vec<_>>()
+    };
+    assert_eq!(states(), ["paused (failed)", "converged"]);
+    let untouched = ids(&lab)["instance-3"].clone();
+
+    lab.clear_faults();
+    let pretend = ["group", "rollback", "app", "--pretend"];
+    lab.workspace.run(&pretend).expect(0);
+    assert_eq!(states(), ["paused (failed)", "converged"]);
+    lab.workspace.run(&["group", "rollback", "app"]).expect(0);
+    assert_eq!(states(), ["rolled back", "converged"]);
+    let refused = lab.workspace.run(&["group", "resume", "app"]).expect(1);
+    let refused = refused.stderr;
+    assert!(refused.contains("the rollout is rolled back"), "{refused}");
+
+    deploy(&lab);
+    assert_eq!(states(), ["converged", "rolled back", "converged"]);
+    assert_eq!(ids(&lab)["instance-3"], untouched);
+    let kinds = lab.workspace.run(&["state", "pull"]).expect(0).stdout;
+    assert!(!kinds.contains("\"v2\""), "{kinds}");
 }
 
 #[test]

@@ -56,12 +56,17 @@ pub enum RolloutState {
     Aborted,
     /// All members are done.
     Converged,
+    /// Ended early by a rollback: the configuration before it is committed again.
+    RolledBack,
 }
 
 impl RolloutState {
     /// Returns true for a state that no event changes.
     pub fn is_final(self) -> bool {
-        matches!(self, RolloutState::Aborted | RolloutState::Converged)
+        matches!(
+            self,
+            RolloutState::Aborted | RolloutState::Converged | RolloutState::RolledBack
+        )
     }
 }
 
@@ -77,6 +82,7 @@ impl std::fmt::Display for RolloutState {
             RolloutState::Paused(PauseReason::Interrupted) => "paused (interrupted)",
             RolloutState::Aborted => "aborted",
             RolloutState::Converged => "converged",
+            RolloutState::RolledBack => "rolled back",
         })
     }
 }

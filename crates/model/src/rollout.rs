@@ -141,6 +141,8 @@ pub enum RolloutVerb {
     Retry,
     /// End it in favour of another configuration.
     Supersede,
+    /// End it in favour of the configuration before it.
+    RollBack,
 }
 
 impl RolloutVerb {
@@ -153,6 +155,7 @@ impl RolloutVerb {
             Self::Skip => "skip",
             Self::Retry => "retry",
             Self::Supersede => "supersede",
+            Self::RollBack => "roll back",
         }
     }
 
@@ -165,6 +168,7 @@ impl RolloutVerb {
             Self::Skip,
             Self::Retry,
             Self::Supersede,
+            Self::RollBack,
         ];
         all.into_iter().find(|verb| verb.label() == text)
     }

@@ -23,6 +23,7 @@ pub fn rollout_role(state: &str) -> (&'static str, Role) {
         "running" | "waiting for health" => ("◐", Role::Busy),
         "converged" => ("✓", Role::Ok),
         "aborted" => ("✗", Role::Bad),
+        "rolled back" => ("✗", Role::Warn),
         "paused (by operator)" | "paused (interrupted)" => ("■", Role::Warn),
         _ => ("■", Role::Bad),
     }

@@ -104,6 +104,17 @@ impl Operations {
         (name, text): (&str, String),
         pretend: bool,
     ) -> Result<GroupCommitView, EngineError> {
+        self.commit_instead((name, text), RolloutVerb::Supersede, pretend)
+            .await
+    }
+
+    /// Commits a specification; `ending` is the request that ends an unfinished rollout.
+    async fn commit_instead(
+        &self,
+        (name, text): (&str, String),
+        ending: RolloutVerb,
+        pretend: bool,
+    ) -> Result<GroupCommitView, EngineError> {
         let spec = self.parse_spec(name, &text).await?;
         let (plan, _) = self.plan_commit(&spec).await?;
         let newest = self.newest_commit(&spec.id).await?;
@@ -115,7 +126,7 @@ impl Operations {
             return Ok(view(&spec, &plan, taken));
         }
         if !plan.is_noop() {
-            self.supersede_rollout(&spec.id).await?;
+            self.end_rollout(&spec.id, ending).await?;
         }
         match self.begin().await.with_workspace_lock("group commit").await {
             Ok(command) => {
@@ -169,14 +180,13 @@ impl Operations {
         }
     }
 
-    /// Ends the unfinished rollout of a group in favour of another configuration.
-    async fn supersede_rollout(&self, group: &str) -> Result<(), EngineError> {
+    /// Ends the unfinished rollout of a group.
+    async fn end_rollout(&self, group: &str, ending: RolloutVerb) -> Result<(), EngineError> {
         let newest = self.memory.store().rollouts(Some(group.to_owned()), 1);
         let newest = newest.await?;
         let parsed = newest.first().and_then(crate::deploy::run::parse_rollout);
         if parsed.is_some_and(|rollout| !rollout.state().is_final()) {
-            self.request_rollout(group, RolloutVerb::Supersede, None)
-                .await?;
+            self.request_rollout(group, ending, None).await?;
         }
         Ok(())
     }
@@ -318,7 +328,8 @@ impl Operations {
             .into_iter()
             .find(|record| record.spec != newest.record.spec);
         let earlier = earlier.ok_or_else(|| GroupCommitError::NoEarlier(name.to_owned()))?;
-        self.commit_group((name, earlier.spec), pretend).await
+        self.commit_instead((name, earlier.spec), RolloutVerb::RollBack, pretend)
+            .await
     }
 
     /// Commits the specification of a group with another size.

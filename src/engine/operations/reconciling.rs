@@ -229,9 +229,10 @@ impl Operations {
         staged: &Staged,
     ) -> Result<Option<String>, EngineError> {
         let name = declared.name.to_string();
+        let ended_early = [RolloutState::Aborted, RolloutState::RolledBack];
+        let ended_early = ended_early.map(|state| state.to_string());
         if let Some(rollout) = self.newest_rollout(&name).await?
-            && (rollout.state.starts_with("paused")
-                || rollout.state == RolloutState::Aborted.to_string())
+            && (rollout.state.starts_with("paused") || ended_early.contains(&rollout.state))
         {
             return Ok(Some(format!(
                 "rollout #{} is {}, so nothing is repaired before you decide: correct the cause and deploy",

@@ -168,9 +168,8 @@ impl Operations {
             RolloutVerb::Pause => Event::Pause,
             RolloutVerb::Resume => Event::Resume,
             RolloutVerb::Abort => Event::Abort,
-            RolloutVerb::Supersede => Event::NewCommit {
-                to: rollout.to().clone(),
-            },
+            RolloutVerb::Supersede => Event::NewCommit,
+            RolloutVerb::RollBack => Event::RollBack,
             RolloutVerb::Skip => Event::SkipMember { member: member()? },
             RolloutVerb::Retry => Event::RetryLater { member: member()? },
         };

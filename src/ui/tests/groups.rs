@@ -178,11 +178,16 @@ fn resumed_rollout_without_a_deploy_leads_to_its_stage() {
     c.press("8 g");
     let mut done = fixture::groups()[0].rollout.clone().unwrap();
     done.state = "converged".into();
-    c.answer(Answer::Rollout("web".into(), Some(Box::new(done))));
+    c.answer(Answer::Rollout("web".into(), Some(Box::new(done.clone()))));
     c.press("g p");
     c.shows("group-pause: the rollout is over: converged");
     c.press("g K");
     c.shows("group-skip: the rollout is over: converged");
+    done.state = "rolled back".into();
+    c.answer(Answer::Rollout("web".into(), Some(Box::new(done))));
+    c.press("g p");
+    c.shows("group-pause: the rollout is over: rolled back");
+    c.shows("✗ rolled back");
 }
 
 #[test]

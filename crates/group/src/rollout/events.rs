@@ -5,7 +5,7 @@ use super::{
     IllegalEvent, MemberAction, Next, PauseReason, Phase, Rollout, RolloutState, Step, StepState,
 };
 use crate::policy::OnUnhealthy;
-use crate::{ConfigHash, MemberKey, UnixMs};
+use crate::{MemberKey, UnixMs};
 use std::collections::BTreeMap;
 
 /// Event of a rollout: a request of an operator, or a result of an action.
@@ -86,10 +86,9 @@ pub enum Event {
         done: bool,
     },
     /// Another configuration is committed; this rollout stops first.
-    NewCommit {
-        /// Hash of the new configuration.
-        to: ConfigHash,
-    },
+    NewCommit,
+    /// The configuration before this one is committed again; this rollout stops first.
+    RollBack,
 }
 
 impl Rollout {
@@ -118,10 +117,14 @@ impl Rollout {
             Event::LockLost { reason } => Ok(self.lock_lost(&reason, now)),
             Event::Examined { member, done } => self.examined(&member, done, now),
             // The commit itself is legal at any time.
-            Event::NewCommit { .. } if self.state.is_final() => Ok(Vec::new()),
-            Event::NewCommit { to } => {
-                let reason = format!("superseded by configuration {}", to.short());
-                Ok(self.end(RolloutState::Aborted, &reason, now))
+            Event::NewCommit | Event::RollBack if self.state.is_final() => Ok(Vec::new()),
+            Event::NewCommit => {
+                let reason = "another configuration was committed";
+                Ok(self.end(RolloutState::Aborted, reason, now))
+            }
+            Event::RollBack => {
+                let reason = "the configuration before it was committed again";
+                Ok(self.end(RolloutState::RolledBack, reason, now))
             }
         }
     }

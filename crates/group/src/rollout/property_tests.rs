@@ -29,7 +29,8 @@ fn events() -> impl Strategy<Value = Event> {
         1 => Just(Event::Start),
         1 => prop_oneof![
             Just(Event::Abort),
-            Just(Event::NewCommit { to: ConfigHash::from_text("x") }),
+            Just(Event::NewCommit),
+            Just(Event::RollBack),
         ],
     ]
 }

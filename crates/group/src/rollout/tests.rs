@@ -71,9 +71,8 @@ fn event(text: &str) -> Event {
             member,
             done: false,
         },
-        "commit" => Event::NewCommit {
-            to: ConfigHash::from_text("next"),
-        },
+        "commit" => Event::NewCommit,
+        "rollback" => Event::RollBack,
         other => panic!("{other}"),
     }
 }
@@ -388,8 +387,34 @@ fn new_commit_stops_the_running_rollout_first() {
         "start -> begin 0; began 0 -> drain a; commit -> stop; done a ->; commit ->; \
          resume -> ! the rollout is aborted",
     );
-    assert_eq!(rollout.reason(), Some("superseded by configuration next"));
+    let reason = Some("another configuration was committed");
+    assert_eq!(rollout.reason(), reason);
     assert_eq!(rollout.to().as_str(), "new-hash");
+}
+
+#[test]
+fn rollback_ends_an_unfinished_rollout() {
+    let mut running = rollout(&plan("", &["a", "b"], ""), &full());
+    run(
+        &mut running,
+        "start -> begin 0; began 0 -> drain a; rollback -> stop; done a ->; rollback ->; \
+         start -> ! the rollout is rolled back",
+    );
+    let reason = Some("the configuration before it was committed again");
+    assert_eq!(running.reason(), reason);
+    let mut paused = rollout(&plan("", &["a", "b"], ""), &full());
+    run(
+        &mut paused,
+        "start -> begin 0; began 0 -> drain a; pause -> stop; rollback -> stop; \
+         resume -> ! the rollout is rolled back",
+    );
+    assert_eq!(paused.state(), RolloutState::RolledBack);
+    let mut converged = rollout(&plan("", &["a"], ""), &UpdatePolicy::default());
+    run(
+        &mut converged,
+        "start -> begin 0; began 0 -> replace a; done a -> finished; rollback ->",
+    );
+    assert_eq!(converged.state(), RolloutState::Converged);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::app::command::Available;
 use crate::app::doc::{self, Role, line};
 use crate::app::entry::Entry;
-use crate::app::groups::{Progress, group_of, member_of};
+use crate::app::groups::{Progress, group_of, is_over, member_of};
 use crate::app::msg::Effect;
 use crate::app::popups::Scale;
 use crate::app::state::*;
@@ -28,9 +28,7 @@ pub fn has_open_rollout(state: &State) -> Available {
     }
     match rollout(state) {
         None => Err("this group has no rollout yet".into()),
-        Some((_, now)) if matches!(&*now, "converged" | "aborted") => {
-            Err(format!("the rollout is over: {now}").into())
-        }
+        Some((_, now)) if is_over(&now) => Err(format!("the rollout is over: {now}").into()),
         Some(_) => Ok(()),
     }
 }

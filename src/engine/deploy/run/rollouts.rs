@@ -290,7 +290,7 @@ impl Deploying {
             let is_unfinished = match running.recorded.state().await {
                 RolloutState::Running | RolloutState::WaitingHealth => true,
                 // The state says why.
-                RolloutState::Paused(_) | RolloutState::Aborted => false,
+                RolloutState::Paused(_) | RolloutState::Aborted | RolloutState::RolledBack => false,
                 _ => continue,
             };
             if is_unfinished {

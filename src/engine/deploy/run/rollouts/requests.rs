@@ -126,6 +126,10 @@ impl Deploying {
                 let text = format!("{who} committed another configuration of the group");
                 self.report(running, None, &text, false);
             }
+            RolloutVerb::RollBack => {
+                let text = format!("{who} rolled back the group to the configuration before");
+                self.report(running, None, &text, false);
+            }
             RolloutVerb::Skip => {
                 let text = format!("{who} skipped the member {key}");
                 self.report(running, None, &text, true);
@@ -148,9 +152,8 @@ impl Deploying {
         Ok(match verb {
             RolloutVerb::Pause => Event::Pause,
             RolloutVerb::Abort => Event::Abort,
-            RolloutVerb::Supersede => Event::NewCommit {
-                to: rollout.to().clone(),
-            },
+            RolloutVerb::Supersede => Event::NewCommit,
+            RolloutVerb::RollBack => Event::RollBack,
             RolloutVerb::Resume => match rollout.state() {
                 RolloutState::Paused(PauseReason::ByOperator) if !ends => Event::Resume,
                 RolloutState::Paused(_) => return Err(later.to_owned()),
