@@ -1,6 +1,6 @@
 //! Costs under load: the overhead of a call, and the time from a key press to the screen while
-//! 10,000 calls wait for ten slots, while a plugin writes 100,000 lines per second, and while a
-//! group of 300 members is updated in batches of 10. The console's own loop runs on a real bus;
+//! 10,000 calls wait for ten slots, while a plugin writes 100,000 lines per second, and on Deploy and
+//! Groups while a group of 300 members is updated in batches of 10. The console's own loop runs on a real bus;
 //! only its terminal discards its output.
 //!
 //! ```text
@@ -48,7 +48,8 @@ fn main() {
     runtime().block_on(one_call());
     runtime().block_on(ten_thousand_wait());
     runtime().block_on(a_flood_of_lines());
-    runtime().block_on(a_rollout_of_300());
+    runtime().block_on(a_rollout_of_300('4', "Deploy"));
+    runtime().block_on(a_rollout_of_300('8', "Groups"));
 }
 
 /// Returns the resident memory of this process in megabytes.
@@ -163,7 +164,7 @@ async fn a_flood_of_lines() {
 }
 
 /// Updates the members of a group. The pauses between its batches take as long as the measurement.
-async fn a_rollout_of_300() {
+async fn a_rollout_of_300(screen: char, title: &str) {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     let release = |name: &str| {
@@ -179,10 +180,10 @@ async fn a_rollout_of_300() {
     release("second");
     let seen = {
         let rollout = deploy(&engine);
-        let console = console(engine.subscribe(), '4');
+        let console = console(engine.subscribe(), screen);
         tokio::join!(rollout, console).1
     };
-    seen.print("300 members roll in batches of 10");
+    seen.print(&format!("300 members roll in batches of 10, {title}"));
     engine.shutdown().await;
 }
 
