@@ -32,6 +32,7 @@ mod workspaces_install_metrics;
 mod expression_console;
 mod queued_operations;
 
+mod incident_stories;
 mod job_control;
 
 mod console_workspace;
