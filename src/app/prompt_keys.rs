@@ -30,6 +30,12 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
             state.filters.remember(&query);
             return;
         }
+        // Without a text, the last search is repeated.
+        ENTER if p.entry.text().is_empty() => {
+            state.list_mut().find = p.text_before;
+            command::move_to_match(state, true, true);
+            return;
+        }
         ENTER => return,
         Key {
             code: code @ (KeyCode::Down | KeyCode::Up),

@@ -198,3 +198,16 @@ fn search_counts_its_matches() {
     c.press("esc / z z z");
     c.shows("find: zzz  no match");
 }
+
+#[test]
+fn search_begins_empty_and_repeats_the_last_one_without_a_text() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 / a w s _ i enter");
+    c.shows("find: aws_i  1 of 2");
+    c.press("/ enter");
+    c.shows("find: aws_i  2 of 2");
+    c.press("/ z esc");
+    c.shows("find: aws_i  2 of 2");
+    c.press("/ z z z");
+    c.shows("find: zzz  no match");
+}

@@ -15,15 +15,14 @@ pub(super) fn clear_search(state: &mut State) {
 
 fn prompt(state: &mut State, kind: PromptKind) {
     let list = state.list();
-    let text = if kind == PromptKind::Find {
-        &list.find
-    } else {
-        &list.filter
-    }
-    .clone();
+    // A filter is corrected more often than replaced, and a search the other way round.
+    let (text, shown) = match kind {
+        PromptKind::Find => (list.find.clone(), ""),
+        PromptKind::Filter => (list.filter.clone(), &*list.filter),
+    };
     state.frame.prompt = Some(Prompt {
         kind,
-        entry: Entry::new(&text),
+        entry: Entry::new(shown),
         row_before: list.key.clone(),
         text_before: text,
         error: None,
