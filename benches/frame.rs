@@ -1,6 +1,9 @@
 //! Costs of a frame of 200×60 cells over thousands of rows. Each frame runs `settle` and `draw`; a
 //! key press adds `update`; `terminal` includes the output bytes. Target: less than 5 ms each.
 
+#[path = "fixture/rows.rs"]
+mod rows;
+
 use divan::{Bencher, black_box};
 use flightdeck::app::key::{Input, Key, KeyCode};
 use flightdeck::app::msg::{Answer, Msg};
@@ -11,12 +14,12 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use rows::{NOW, address, row};
 use std::sync::Arc;
 use tui_logger::TuiWidgetState;
 
 const SIZE: (u16, u16) = (200, 60);
 const ROWS: usize = 5_000;
-const NOW: UnixMs = 1_795_269_731_000;
 
 fn main() {
     divan::main();
@@ -47,49 +50,9 @@ fn keys(screen: &str) -> &'static str {
     }
 }
 
+/// Four plugins with ten slots each.
 fn plugin(i: usize) -> PluginId {
-    PluginId(format!("hashicorp/provider{}", i % 4).into())
-}
-
-fn address(i: usize) -> String {
-    format!(
-        "module.region[\"eu-central-{}\"].aws_security_group_rule.allow[{i}]",
-        i % 40
-    )
-}
-
-fn change(i: usize) -> ChangeView {
-    let attribute = |n: usize| AttributeChange {
-        path: format!("attribute_{n}"),
-        before_path: None,
-        before: Some("\"before\"".into()),
-        after: Some("\"after\"".into()),
-        unknown: false,
-        sensitive: false,
-        forces_replacement: false,
-        changed: true,
-    };
-    ChangeView {
-        address: address(i),
-        previous_address: None,
-        resource_type: "aws_security_group_rule".into(),
-        provider: "registry.terraform.io/hashicorp/aws".into(),
-        action: if i.is_multiple_of(3) {
-            Action::Update
-        } else {
-            Action::Create
-        },
-        action_reason: None,
-        why: "new".into(),
-        attributes: (0..12).map(attribute).collect(),
-        needs: if i > 0 {
-            vec![address(i - 1)]
-        } else {
-            Vec::new()
-        },
-        drifted: false,
-        commands: Vec::new(),
-    }
+    rows::plugin(i % 4)
 }
 
 fn operation(i: usize) -> Operation {
@@ -99,54 +62,7 @@ fn operation(i: usize) -> Operation {
         2..50 => OperationState::Done,
         _ => OperationState::Waiting,
     };
-    Operation {
-        deploy: 31,
-        index: u32::try_from(i).unwrap_or(0),
-        address: address(i),
-        plugin: Some(plugin(i)),
-        action: Action::Create,
-        state,
-        step: "creating".into(),
-        half_done: false,
-        attempt: 1,
-        retry: None,
-        stabilising: None,
-        began: (state != OperationState::Waiting).then_some(NOW - 60_000),
-        took_ms: (state == OperationState::Done).then_some(812),
-        waits_for: if state == OperationState::Waiting {
-            vec![address(i + 1)]
-        } else {
-            Vec::new()
-        },
-        waits_for_more: 0,
-        waits_for_all_of: Vec::new(),
-        usual_ms: Some(30_000),
-        failure: None,
-        warnings: Vec::new(),
-        beside: Vec::new(),
-    }
-}
-
-fn row(i: usize) -> StateRow {
-    StateRow {
-        address: address(i),
-        deposed: None,
-        module: format!("module.region[\"eu-central-{}\"]", i % 40),
-        data: false,
-        resource_type: "aws_security_group_rule".into(),
-        name: "allow".into(),
-        provider: "registry.terraform.io/hashicorp/aws".into(),
-        tainted: false,
-        dependencies: vec![address(i + 1)],
-        dependents: vec![address(i + 2)],
-        dependency_count: 1,
-        dependent_count: 1,
-        attributes: (0..12)
-            .map(|n| (format!("attribute_{n}"), "\"value\"".to_owned()))
-            .collect::<Vec<_>>()
-            .into(),
-        drift: None,
-    }
+    rows::operation(i, plugin(i), state)
 }
 
 fn events() -> Vec<EventKind> {
@@ -173,36 +89,8 @@ fn events() -> Vec<EventKind> {
         };
         all.push(EventKind::Plugin(PluginEvent::Log { line }));
     }
-    let changes: Vec<ChangeView> = (0..ROWS).map(change).collect();
-    let mut counts = Counts::default();
-    changes.iter().for_each(|c| counts.add(c.action));
-    let (stage, mode, outputs, drift) = (12, StageMode::Normal, Vec::new(), Vec::new());
-    all.push(EventKind::Staged(
-        StageSummary {
-            stage,
-            mode,
-            at: NOW,
-            took_ms: 900,
-            counts,
-            changes,
-            outputs,
-            drift,
-            left: Vec::new(),
-            groups: Vec::new(),
-        }
-        .into(),
-    ));
-    let operations = (0..ROWS).map(operation).collect();
-    let (who, host) = ("ana".to_owned(), "deck".to_owned());
-    all.push(EventKind::DeployStarted(DeployStarted {
-        deploy: 31,
-        stage,
-        mode,
-        who,
-        host,
-        parallelism: 10,
-        operations,
-    }));
+    all.push(rows::staged(ROWS));
+    all.push(rows::deploy_started((0..ROWS).map(operation).collect()));
     for call in 0..ROWS as u64 {
         let method = "ApplyResourceChange".into();
         let (plugin, resource) = (plugin(call as usize), Some(address(call as usize).into()));
@@ -354,7 +242,7 @@ fn documents(whole: bool) -> State {
         let json = format!(r#"{{"Statement":[{}]}}"#, statements.join(","));
         Some(format!("{json:?}"))
     };
-    let mut change = change(0);
+    let mut change = rows::change(0);
     change.attributes[0].before = document("v1");
     change.attributes[0].after = document("v2");
     let mut state = State::new("shop-prod", "/home/ana/shop-prod");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Maximum number of stored events of one deploy; further ones are only counted.
 pub const MAX_EVENTS: u32 = 100_000;
 /// Maximum number of stored log lines of a workspace.
-pub const MAX_LOG_LINES: i64 = 100_000;
+pub const MAX_LOG_LINES: i64 = 1_000_000;
 
 /// Rollout of a group. Its content belongs to the engine; the store only keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
