@@ -97,6 +97,11 @@ impl Runner {
             self.engine.cancel(rung);
             return;
         }
+        if let Effect::GiveUp(call) = effect {
+            // An answer that arrives first ends the call on its own.
+            self.engine.give_up_call(call);
+            return;
+        }
         let around = EffectContext {
             engine: self.engine.clone(),
             directory: self.directory.clone(),
@@ -480,7 +485,8 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         | Effect::Tracing(_)
         | Effect::Select(..)
         | Effect::SaveChoices { .. }
-        | Effect::Cancel(_) => None,
+        | Effect::Cancel(_)
+        | Effect::GiveUp(_) => None,
     }
 }
 

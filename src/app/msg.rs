@@ -213,6 +213,8 @@ pub enum Effect {
     /// Trusts workspace plugins, and launches them.
     Trust(Vec<WorkspacePlugin>),
     Cancel(CancelRung),
+    /// Ends the wait for the answer of a call.
+    GiveUp(CallId),
     Plugin(PluginId, PluginCommand),
     LoadHistory,
     LoadRecord(DeployId),

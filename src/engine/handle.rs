@@ -433,6 +433,12 @@ impl Engine {
         self.shared.operations.cancel(rung, &self.shared.tasks)
     }
 
+    /// Ends the wait for the answer of a running call. Its operation fails with an unknown outcome,
+    /// and other work goes on. Returns false if the call does not run.
+    pub fn give_up_call(&self, call: CallId) -> bool {
+        self.shared.operations.give_up_call(call)
+    }
+
     /// Number of replacements in progress in the running deploy.
     pub fn replacing(&self) -> usize {
         self.shared.bus.with_view(|v| {

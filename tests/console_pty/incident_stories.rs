@@ -73,6 +73,47 @@ fn call_that_hangs_is_found_and_stopped_alone() {
 }
 
 #[test]
+fn call_that_is_given_up_leaves_the_other_calls_and_an_unknown_outcome() {
+    let w = with_neighbours();
+    let lab = w.path().join("lab.json");
+    let hang = |name: &str| control::Fault {
+        on: control::On::Create,
+        name: Some(name.into()),
+        times: Some(1),
+        ..control::Fault::new(control::Kind::Hang)
+    };
+    control::set(&lab, hang("logs")).unwrap();
+    control::set(&lab, hang("other")).unwrap();
+    let mut c = w.console();
+    apply(&mut c, 3);
+    c.wait("2 running · 1 waiting", LONG).unwrap();
+    let running = plugins(pid(&c));
+    c.keys("/logs\rc").unwrap();
+    c.wait("only lab_bucket.logs", SOON).unwrap();
+    c.keys("5\r").unwrap();
+    c.wait("Stop waiting for this call?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("1 running · 1 unknown · 1 waiting", LONG).unwrap();
+    assert_eq!(plugins(pid(&c)), running, "no process was restarted");
+    // The other one can still be asked to stop.
+    c.keys("/other\rc").unwrap();
+    c.wait("only lab_bucket.other", SOON).unwrap();
+    c.keys("4\r").unwrap();
+    c.wait("deploy #1 · ✗ failed in ", LONG).unwrap();
+    c.wait("lab_bucket.logs", SOON).unwrap();
+    c.wait("Unknown outcomes", SOON).unwrap();
+    c.keys("X").unwrap();
+    c.wait("Was lab_bucket.logs never created?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait_until(|s| !s.contains("U ? 1 unknown outcome"), SOON)
+        .unwrap();
+    c.keys("\x1b").unwrap();
+    c.wait_until(|s| !s.contains("find: "), SOON).unwrap();
+    quit(c);
+    w.assert_unlocked();
+}
+
+#[test]
 fn plugin_that_does_not_start_is_explained_corrected_and_started() {
     let program = "#!/bin/sh\necho 'cannot load /etc/lab.conf: permission denied' >&2\nexit 3\n";
     let (w, settings) = workspace_of(program);

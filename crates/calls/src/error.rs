@@ -38,6 +38,13 @@ pub enum ProviderError {
         method: Method,
         after: Duration,
     },
+    /// The operator no longer waits for the answer. The outcome of the call is unknown.
+    #[error("the operator stopped waiting for {method} of {plugin} after {}; the plugin may still work on it", seconds(*after))]
+    GivenUp {
+        plugin: PluginId,
+        method: Method,
+        after: Duration,
+    },
     /// No slot: all were held, and none was released for this long. Nothing was sent.
     #[error("{method} was not sent: all slots of {plugin} are held and none became free within {}{by}; end the calls that hold them, or raise FLIGHTDECK_WAIT_S", seconds(*after))]
     NoSlot {
@@ -152,7 +159,9 @@ impl ProviderError {
             Self::Crashed { .. } => FailureClass::PluginCrashed,
             Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
             Self::Deadline { .. } | Self::NoSlot { .. } => FailureClass::Deadline,
-            Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
+            Self::Cancelled { .. } | Self::Ended { .. } | Self::GivenUp { .. } => {
+                FailureClass::Cancelled
+            }
             Self::Refused { code, .. } => code.class(),
             Self::NoSuchType { .. } => FailureClass::BadInput,
             Self::Undecodable { .. }
@@ -167,7 +176,9 @@ impl ProviderError {
         match self {
             Self::Crashed { .. } => CallOutcome::Crashed,
             Self::Deadline { .. } | Self::NoSlot { .. } => CallOutcome::Deadline,
-            Self::Cancelled { .. } | Self::Ended { .. } => CallOutcome::Cancelled,
+            Self::Cancelled { .. } | Self::Ended { .. } | Self::GivenUp { .. } => {
+                CallOutcome::Cancelled
+            }
             _ => CallOutcome::Error,
         }
     }
@@ -178,6 +189,7 @@ impl ProviderError {
         match self {
             Self::Crashed { .. }
             | Self::Ended { .. }
+            | Self::GivenUp { .. }
             | Self::Unavailable { .. }
             | Self::Deadline { .. }
             | Self::Undecodable { .. } => true,
@@ -215,6 +227,7 @@ impl ProviderError {
                 secrets.redact_in_place(text)
             }
             Self::Ended { .. }
+            | Self::GivenUp { .. }
             | Self::Deadline { .. }
             | Self::NoSlot { .. }
             | Self::Cancelled { .. }
@@ -229,6 +242,7 @@ impl ProviderError {
         match self {
             Self::Crashed { plugin, .. }
             | Self::Ended { plugin, .. }
+            | Self::GivenUp { plugin, .. }
             | Self::Unavailable { plugin, .. }
             | Self::Deadline { plugin, .. }
             | Self::NoSlot { plugin, .. }
@@ -248,6 +262,7 @@ impl ProviderError {
         match self {
             Self::Crashed { method, .. }
             | Self::Ended { method, .. }
+            | Self::GivenUp { method, .. }
             | Self::Unavailable { method, .. }
             | Self::Deadline { method, .. }
             | Self::NoSlot { method, .. }

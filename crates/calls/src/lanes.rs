@@ -9,11 +9,12 @@ use model::bus::EventSink;
 use model::mutex::lock;
 use model::secrets::Secrets;
 use model::settings::RetrySettings;
-use model::{CallStat, Latency, PluginId};
+use model::{CallId, CallStat, Latency, PluginId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// State that all lanes share.
 pub(super) struct Shared {
@@ -22,6 +23,8 @@ pub(super) struct Shared {
     pub(super) next: AtomicU64,
     deadlines: RwLock<Deadlines>,
     pub(super) retries: RwLock<RetrySettings>,
+    /// Running calls that an operator can give up.
+    pub(super) running: Mutex<BTreeMap<CallId, CancellationToken>>,
 }
 
 /// Registry of the lanes of all plugin processes. Cheap to clone.
@@ -53,6 +56,7 @@ impl Calls {
                 next,
                 deadlines,
                 retries,
+                running: Mutex::default(),
             }),
             lanes: Arc::default(),
             history: Arc::new(Mutex::new(history)),
@@ -109,6 +113,17 @@ impl Calls {
             .iter()
             .find(|h| h.plugin == plugin.base() && Kind::from_stat(h).as_ref() == Some(kind))?;
         Some(known.latency).filter(Latency::is_known)
+    }
+
+    /// Ends the wait for the answer of a running call, whose outcome is then unknown. Returns false
+    /// if the call does not run.
+    pub fn give_up(&self, call: CallId) -> bool {
+        let running = lock(&self.shared.running);
+        let Some(wait) = running.get(&call) else {
+            return false;
+        };
+        wait.cancel();
+        true
     }
 
     /// Sets the deadlines; running calls keep theirs.

@@ -25,7 +25,7 @@ pub fn unknown_head(state: &State, refused: bool) -> Doc {
         span(Role::Plain, how),
         span(
             Role::Plain,
-            " no recorded outcome: flightdeck or a plugin exited before the answer arrived.",
+            " no recorded outcome: the answer of a plugin did not arrive.",
         ),
     ]]
 }

@@ -1,5 +1,5 @@
-//! Cancel ladder: three ways to stop running work, from soft to hard, each with its effect; and two
-//! ways to stop the call under the cursor, while the rest of the work goes on.
+//! Cancel ladder: three ways to stop running work, from soft to hard, each with its effect; and
+//! three ways to stop the call under the cursor, while the rest of the work goes on.
 
 use super::{Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
@@ -10,7 +10,7 @@ use crate::app::msg::Effect;
 use crate::app::progress;
 use crate::app::state::{Context, State};
 use model::view::{CallView, DeployView};
-use model::{Action, CancelRung, Operation, OperationState, PluginCommand, PluginId};
+use model::{Action, CallId, CancelRung, Operation, OperationState, PluginCommand, PluginId};
 
 /// Rungs of the cancel ladder, softest first.
 const RUNGS: [CancelRung; 3] = [
@@ -38,7 +38,7 @@ impl Content for Ladder {
         let steps = steps(state);
         self.selected = match key {
             Key {
-                code: KeyCode::Char(c @ '1'..='5'),
+                code: KeyCode::Char(c @ '1'..='6'),
                 ctrl: false,
                 alt: false,
             } => c as usize - '1' as usize,
@@ -58,6 +58,7 @@ impl Content for Ladder {
             // Only ends of processes leave unknown outcomes, so only they need a confirmation.
             Step::Rung(CancelRung::KillPlugins) => state.open(confirm_kill(state)),
             Step::Rung(rung) => effects.push(Effect::Cancel(*rung)),
+            Step::GiveUp(call) => state.open(confirm_give_up(state, *call)),
             Step::Plugin(id, command @ PluginCommand::Restart) => {
                 state.open(command::confirm_interruption(
                     state, id, *command, "Restart",
@@ -110,6 +111,8 @@ impl Content for Ladder {
 /// Step that the operator can choose.
 enum Step {
     Rung(CancelRung),
+    /// Ends the wait for one call.
+    GiveUp(CallId),
     /// Stops the calls of one plugin.
     Plugin(PluginId, PluginCommand),
 }
@@ -117,8 +120,12 @@ enum Step {
 fn steps(state: &State) -> Vec<Step> {
     let mut steps: Vec<Step> = RUNGS.map(Step::Rung).into();
     if let Some(call) = call_under_cursor(state) {
-        let commands = [PluginCommand::Interrupt, PluginCommand::Restart];
-        steps.extend(commands.map(|command| Step::Plugin(call.plugin.clone(), command)));
+        let command = |command| Step::Plugin(call.plugin.clone(), command);
+        steps.extend([
+            command(PluginCommand::Interrupt),
+            Step::GiveUp(call.call),
+            command(PluginCommand::Restart),
+        ]);
     }
     steps
 }
@@ -152,7 +159,7 @@ fn only(call: &CallView) -> String {
 }
 
 /// Renders the steps for one call. A plugin can only be asked to stop all of its calls.
-fn stop_call(state: &State, call: &CallView) -> [Doc; 2] {
+fn stop_call(state: &State, call: &CallView) -> [Doc; 3] {
     let plugin = &call.plugin;
     let others = running_calls(state).filter(|c| c.plugin == *plugin).count() - 1;
     let also = match others {
@@ -163,20 +170,25 @@ fn stop_call(state: &State, call: &CallView) -> [Doc; 2] {
         Some(_) => "; the deploy goes on",
         None => "",
     };
-    let step = |role, head: String, effect: &str| {
-        let effect = format!("   {effect}{also}{goes_on}");
+    let step = |role, head: String, effect: String| {
+        let effect = format!("   {effect}{goes_on}");
         vec![line(role, head), line(Role::Plain, effect)]
     };
     [
         step(
             Role::Strong,
             format!("4  ask {plugin} to stop"),
-            "the call may end early, as a failure",
+            format!("the call may end early, as a failure{also}"),
+        ),
+        step(
+            Role::Strong,
+            format!("5  stop waiting for {plugin}"),
+            "cancels this call alone: the outcome is unknown".to_owned(),
         ),
         step(
             Role::Alarm,
-            format!("5  restart {plugin}"),
-            "kills its process: the outcome can be unknown",
+            format!("6  restart {plugin}"),
+            format!("kills its process: the outcome can be unknown{also}"),
         ),
     ]
 }
@@ -244,6 +256,29 @@ fn confirm_kill(state: &State) -> Confirm {
         ..Confirm::default()
     }
 }
+
+fn confirm_give_up(state: &State, call: CallId) -> Confirm {
+    let view = state.view.calls.get(&call);
+    let of = view.map_or_else(String::new, |call| {
+        let resource = call.resource.as_deref().unwrap_or("");
+        format!("{} {resource} of {}", call.method, call.plugin)
+    });
+    let body = vec![
+        line(Role::Plain, format!("  {of}")),
+        Line::new(),
+        line(Role::Warn, GIVEN_UP),
+    ];
+    Confirm {
+        title: "Stop waiting for this call?".to_owned(),
+        body,
+        effects: vec![Effect::GiveUp(call)],
+        answers: Answers::action("Stop waiting"),
+        ..Confirm::default()
+    }
+}
+
+/// Effect of the end of a wait.
+const GIVEN_UP: &str = "The call is cancelled, and its plugin may still work on it. The outcome of a change is unknown: U shows how to settle it.";
 
 /// Running work that a rung affects.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -79,6 +79,11 @@ impl Operations {
         }
     }
 
+    /// Ends the wait for the answer of a running call. Returns false if the call does not run.
+    pub fn give_up_call(&self, call: CallId) -> bool {
+        self.pool.give_up(call)
+    }
+
     /// Runs a command on one plugin.
     pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
         let plugin = self.pool.plugins().get(id);

@@ -327,10 +327,21 @@ fn cancel_ladder_stops_the_call_under_the_cursor_alone() {
         c.shows("only aws_db_instance.main");
         c.shows("4  ask hashicorp/aws to stop");
         c.shows("the call may end early, as a failure; the deploy goes on");
+        c.shows("5  stop waiting for hashicorp/aws");
         c.press("4 enter");
         let interrupt = Effect::Plugin(aws.clone(), PluginCommand::Interrupt);
         assert_eq!(c.take_effects(), [interrupt]);
         c.press("c 5 enter");
+        c.shows("Stop waiting for this call?");
+        c.shows("ApplyResourceChange aws_db_instance.main of hashicorp/aws");
+        assert!(c.take_effects().is_empty());
+        let call = c.state.view.calls.values().find(|call| {
+            call.resource.as_deref() == Some("aws_db_instance.main") && call.started_at.is_some()
+        });
+        let give_up = Effect::GiveUp(call.unwrap().call);
+        c.press("y");
+        assert_eq!(c.take_effects(), [give_up]);
+        c.press("c 6 enter");
         c.shows("Restart hashicorp/aws?");
         c.shows("The outcome of an interrupted apply is unknown");
         assert!(c.take_effects().is_empty());
@@ -343,7 +354,7 @@ fn cancel_ladder_stops_the_call_under_the_cursor_alone() {
     c.press("4 G c");
     c.shows("Cancel deploy #31");
     c.hides("4  only");
-    c.press("5 enter");
+    c.press("6 enter");
     c.shows("Kill the plugins?");
 }
 

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 tokio::task_local! {
     /// Call in progress in this task.
@@ -84,6 +85,11 @@ impl Lane {
             true => number,
             false => self.report_start((number, method), ctx, (place, queued_ms), deadline),
         };
+        let given_up = CancellationToken::new();
+        // A covering request has the number of its first call.
+        if !covers {
+            lock(&self.shared.running).insert(number, given_up.clone());
+        }
         // From here on the end of the call is always reported, even if the future is dropped.
         let mut running = Running {
             lane: self.clone(),
@@ -108,6 +114,7 @@ impl Lane {
             () = ctx.cancel.cancelled(), if method.can_be_dropped() => {
                 Err(ProviderError::Cancelled { plugin: self.plugin.clone(), method, sent: true })
             }
+            () = given_up.cancelled() => Err(ProviderError::GivenUp { plugin: self.plugin.clone(), method, after: began.elapsed() }),
             after = deadline_passed(deadline) => Err(ProviderError::Deadline { plugin: self.plugin.clone(), method, after }),
         };
         let mut result = result;
@@ -189,6 +196,9 @@ impl Running {
         again: Option<Retry>,
     ) {
         self.reported = true;
+        if !self.covers {
+            lock(&self.lane.shared.running).remove(&self.number);
+        }
         let took = self.began.elapsed();
         // Held until the event is emitted, so that the newest measurement is emitted last.
         let mut stats = lock(&self.lane.stats);

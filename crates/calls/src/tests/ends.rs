@@ -55,6 +55,37 @@ async fn deadline_counts_from_the_start_of_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn call_that_is_given_up_ends_with_an_unknown_outcome() {
+    let ear = Arc::new(Ear::default());
+    let calls = Calls::new(ear.clone(), Deadlines::default(), Vec::new());
+    let lane = calls.lane(&PluginId("hashicorp/aws".into()), 2);
+    let (ctx, tasks) = (CallContext::default(), TaskTracker::new());
+    let wait = |method| {
+        let (lane, ctx) = (lane.clone(), ctx.clone());
+        tasks.spawn(async move {
+            lane.run::<Checked, _>(method, &ctx, std::future::pending())
+                .await
+        })
+    };
+    let (given_up, other) = (wait(Method::Apply), wait(Method::Apply));
+    settle().await;
+    assert!(calls.give_up(1));
+    let error = given_up.await.expect("ran").expect_err("given up");
+    assert_eq!(
+        error.to_string(),
+        "the operator stopped waiting for ApplyResourceChange of hashicorp/aws after 20 ms; the plugin may still work on it"
+    );
+    assert!(error.may_have_changed_infrastructure());
+    assert_eq!(lock(&ear.heard)[2..], ["1 Cancelled"]);
+    // Its end removes it, as an answer does.
+    assert!(!calls.give_up(1) && !calls.give_up(7));
+    assert!(!other.is_finished());
+    other.abort();
+    settle().await;
+    assert!(!calls.give_up(2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn methods_have_own_deadlines_and_apply_has_none() {
     assert_eq!(
         Deadlines::default().get(Method::ValidateResource),

@@ -5,7 +5,7 @@ use super::schema_cache::SchemaCache;
 use super::settings::PoolSettings;
 use crate::builtin::{Builtin, RemoteStates};
 use calls::{Calls, Kind};
-use model::{Latency, PluginFound, PluginId};
+use model::{CallId, Latency, PluginFound, PluginId};
 use plugin::{PluginObserver, Plugins, Start};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -83,6 +83,11 @@ impl Pool {
     /// Returns the receiver of events.
     pub fn sink(&self) -> &dyn model::bus::EventSink {
         self.shared.calls.sink()
+    }
+
+    /// Ends the wait for the answer of a running call. Returns false if the call does not run.
+    pub fn give_up(&self, call: CallId) -> bool {
+        self.shared.calls.give_up(call)
     }
 
     /// Returns the usual latency of such calls to a plugin.
