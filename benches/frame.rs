@@ -250,6 +250,7 @@ fn documents(whole: bool) -> State {
     let stage = StageSummary {
         stage: 12,
         mode: StageMode::Normal,
+        configuration_of: None,
         at: NOW,
         took_ms: 900,
         counts: Counts::default(),

@@ -54,6 +54,9 @@ pub(super) struct Choice {
     /// Resume unfinished changes of deploy N, with its mode, replacements and variables
     #[arg(long, value_name = "N", conflicts_with_all = ["target", "exclude", "target_file", "exclude_file", "replace", "destroy", "refresh_only"])]
     pub(super) rest_of: Option<i64>,
+    /// Stage the configuration of deploy N, with its values of variables, instead of the files
+    #[arg(long, value_name = "N", conflicts_with_all = ["rest_of", "destroy"])]
+    pub(super) config_of: Option<i64>,
     /// Plan to destroy everything
     #[arg(long, conflicts_with = "refresh_only")]
     pub(super) destroy: bool,
@@ -303,6 +306,7 @@ impl Choice {
             (!self.files.exclude_file.is_empty(), "--exclude-file"),
             (!self.replace.is_empty(), "--replace"),
             (self.rest_of.is_some(), "--rest-of"),
+            (self.config_of.is_some(), "--config-of"),
             (self.destroy, "--destroy"),
             (self.refresh_only, "--refresh-only"),
             (!self.refresh, "--refresh=false"),

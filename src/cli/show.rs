@@ -53,8 +53,10 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
             outputs_text(n)
         ),
     };
+    let of = summary.configuration_of;
+    let of = of.map_or_else(String::new, |of| format!(", configuration of deploy #{of}"));
     let text = format!(
-        "Stage #{}: {said} ({})",
+        "Stage #{}{of}: {said} ({})",
         summary.stage,
         duration(summary.took_ms)
     );

@@ -510,6 +510,21 @@ impl Engine {
         self.shared.memory.compare_deploys(before, after).await
     }
 
+    /// Configuration files that differ between the disk and a deploy; those that only the deploy
+    /// has are new. `None` if the files on disk have errors.
+    ///
+    /// # Errors
+    /// There is no such deploy, or its configuration is not stored.
+    pub async fn configuration_difference(
+        &self,
+        deploy: DeployId,
+    ) -> Result<Option<Vec<FileDifference>>, EngineError> {
+        self.shared
+            .operations
+            .configuration_difference(deploy)
+            .await
+    }
+
     /// Operations of a deploy, in their order.
     pub async fn operations(&self, deploy: DeployId) -> Result<Vec<Operation>, EngineError> {
         self.shared.memory.operations(deploy).await

@@ -14,6 +14,7 @@ mod deploy_lifecycle;
 mod destroy_provisioners;
 mod doctor;
 mod duplicate_diagnostics;
+mod earlier_configuration;
 mod early_intents;
 mod evaluation_limits;
 mod failure_classes;

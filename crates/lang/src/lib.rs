@@ -11,4 +11,5 @@ pub mod format;
 pub mod functions;
 pub mod literal;
 pub mod source;
+pub mod stored;
 pub mod syntax;

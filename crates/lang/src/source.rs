@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, RwLock};
 
+use crate::stored::StoredConfiguration;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Id of a text in a [`SourceMap`].
@@ -175,12 +176,27 @@ pub struct Range {
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Arc<RwLock<Vec<Arc<SourceFile>>>>,
+    /// Configuration to read instead of the files on disk.
+    stored: Option<Arc<StoredConfiguration>>,
 }
 
 impl SourceMap {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store for a stored configuration, which is read instead of the files on disk.
+    pub fn of_stored(stored: Option<Arc<StoredConfiguration>>) -> Self {
+        Self {
+            stored,
+            ..Self::default()
+        }
+    }
+
+    /// Configuration to read instead of the files on disk.
+    pub fn stored(&self) -> Option<&Arc<StoredConfiguration>> {
+        self.stored.as_ref()
     }
 
     /// Adds a text under the name that operators see.

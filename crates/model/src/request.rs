@@ -2,6 +2,7 @@
 
 use super::{DeployId, LogLevel, PluginId, StageId, StageMode, UnixMs};
 use lang::config::Planned;
+use lang::stored::StoredConfiguration;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,6 +84,13 @@ pub struct StageRequest {
     /// Values of the plan that is applied or shown; `None` while planning.
     #[serde(skip)]
     pub planned: Option<Arc<Planned>>,
+    /// Deploy whose configuration, with its values of variables, is staged instead of the files on
+    /// disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration_of: Option<DeployId>,
+    /// The stored configuration of that deploy; `None` until it is read from the store.
+    #[serde(skip)]
+    pub stored: Option<Arc<StoredConfiguration>>,
     /// Name of the stage, shown in lists.
     pub name: Option<String>,
     /// Deploy whose unfinished changes are staged with its original request, instead of mode and

@@ -1,6 +1,6 @@
 //! Stage for display: mode, progress, changes and outputs, with sensitive values masked.
 
-use super::{Action, CommandView, Counts, DriftKind, DriftView, StageId, UnixMs};
+use super::{Action, CommandView, Counts, DeployId, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -108,6 +108,9 @@ pub fn names(need: &str, address: &str) -> bool {
 pub struct StageSummary {
     pub stage: StageId,
     pub mode: StageMode,
+    /// Deploy whose configuration is staged; `None` for the files on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration_of: Option<DeployId>,
     /// Named differently from the time of the event that carries it.
     #[serde(rename = "staged_at")]
     pub at: UnixMs,

@@ -212,6 +212,10 @@ pub struct StageRecord {
     /// Configuration files at the time of the stage: relative name and text. Stored once for each
     /// digest.
     pub snapshot: Vec<(String, String)>,
+    /// JSON of the engine's record of its other inputs; `None` if an older version planned the
+    /// stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<CompressedJson>,
 }
 
 /// Intent of an operation's step, committed before the call.

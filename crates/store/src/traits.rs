@@ -4,9 +4,9 @@
 
 use super::StoreError;
 use super::records::{
-    Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, LeaderLease,
-    MemberHash, NewDeploy, Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement,
-    StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
+    Acquired, BackendVersion, CallSample, CompressedJson, DestroyStep, GroupCommitRecord, Intent,
+    LeaderLease, MemberHash, NewDeploy, Outcome, Revision, RolloutRecord, RolloutRequestRecord,
+    Settlement, StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
@@ -95,6 +95,10 @@ pub trait Stages: Send + Sync {
 
     /// Configuration files with this digest: relative name and text.
     async fn snapshot(&self, digest: &str) -> Result<Option<Vec<(String, String)>>, StoreError>;
+
+    /// Inputs of a stage beside its configuration files; kept for a deployed stage even when its
+    /// changes are not stored any more.
+    async fn stage_inputs(&self, id: StageId) -> Result<Option<CompressedJson>, StoreError>;
 }
 
 /// Selections that were saved under a name.

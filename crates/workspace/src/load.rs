@@ -75,7 +75,7 @@ pub fn load(
     request: &StageRequest,
     partial: bool,
 ) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
-    let sources = SourceMap::new();
+    let sources = SourceMap::of_stored(request.stored.clone());
     let inputs = Inputs {
         partial,
         ..inputs(request, workspace)
@@ -84,6 +84,7 @@ pub fn load(
     let destroys = request.mode == StageMode::Destroy && !partial;
     if !destroys
         && !partial
+        && request.stored.is_none()
         && let Some(why) = missing_configuration(dir)
     {
         let detail = why.split_once('\n').map_or("", |(_, detail)| detail);
@@ -177,7 +178,6 @@ fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
 /// Configuration files: name and text. Names do not depend on the location of the directory or data
 /// directory. Excludes files with values of variables.
 pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, String)> {
-    let data_dir = inputs(request, "").data_dir().to_owned();
     let mut out = Vec::new();
     for id in 0.. {
         let Some(file) = sources.get(FileId(id)) else {
@@ -185,17 +185,37 @@ pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, Str
         };
         // Names in angle brackets belong to generated sources.
         if !file.name.starts_with('<') && !has_variables(&file.name, request) {
-            // The data directory may be elsewhere; installed modules keep their usual names.
-            let installed = Path::new(&file.name).strip_prefix(&data_dir);
-            let name = installed.map_or_else(
-                |_| file.name.clone(),
-                |rest| Path::new(".terraform").join(rest).display().to_string(),
-            );
-            out.push((name, file.text.to_string()));
+            out.push((usual_name(&file.name), file.text.to_string()));
         }
     }
     out.sort();
     out
+}
+
+const USUAL_DATA_DIR: &str = ".terraform";
+
+/// Name of a file or directory of the configuration as it is stored. The data directory may be
+/// elsewhere, but installed modules keep their usual names.
+pub fn usual_name(name: &str) -> String {
+    with_prefix(name, &data_dir(), Path::new(USUAL_DATA_DIR))
+}
+
+/// Present name of a file or directory that is stored under its usual one.
+pub fn present_name(name: &str) -> String {
+    with_prefix(name, Path::new(USUAL_DATA_DIR), &data_dir())
+}
+
+fn data_dir() -> PathBuf {
+    let inputs = Inputs::default().environment();
+    inputs.data_dir().to_owned()
+}
+
+fn with_prefix(name: &str, before: &Path, after: &Path) -> String {
+    let inside = Path::new(name).strip_prefix(before);
+    inside.map_or_else(
+        |_| name.to_owned(),
+        |rest| after.join(rest).display().to_string(),
+    )
 }
 
 /// Returns true if the file has values of variables.

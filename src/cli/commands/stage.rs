@@ -37,6 +37,7 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
         variables: choice.values.variables.flags.clone(),
         name,
         rest_of: choice.rest_of,
+        configuration_of: choice.config_of,
         ..StageRequest::default()
     })
 }
@@ -154,6 +155,9 @@ pub(super) async fn run_stage(wanted: StageCommand, out: &mut Output) -> Command
 /// Returns the fields of the result line.
 fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> {
     let mut said = fields(json!({ "stage": summary.stage, "changes": summary.counts }));
+    if let Some(deploy) = summary.configuration_of {
+        said.insert("configuration_of".to_owned(), deploy.into());
+    }
     if !summary.drift.is_empty() {
         let rows: Vec<_> = summary
             .drift

@@ -3,6 +3,7 @@
 #[path = "../../../crates/state/src/backend/tests/server.rs"]
 mod server;
 
+mod earlier_configurations;
 mod opened_stages;
 
 use self::server::{Server, Trouble};

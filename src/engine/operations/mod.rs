@@ -4,6 +4,7 @@
 mod changed_files;
 mod command;
 mod deploying;
+mod earlier_configuration;
 mod error;
 mod evaluating;
 mod forget_targets;

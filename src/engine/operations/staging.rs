@@ -1,6 +1,7 @@
 //! Staging, validation, and the launch of the needed providers.
 
 use super::command::{Operations, PROGRESS_EVERY_MS, Staged, Switches};
+use super::earlier_configuration::unstored_files;
 use super::error::WorkError;
 use super::reading::providers_in;
 use crate::diagnostics::{convert, convert_all};
@@ -106,7 +107,10 @@ impl Operations {
             shows_errored: self.settings.object_steps,
             ..self.order(request, &loaded, found, switches)
         };
-        let (result, diags) = staged_anew(order).await;
+        let (result, mut diags) = staged_anew(order).await;
+        if let StageResult::Complete(stage) = &result {
+            diags.append(unstored_files(stage));
+        }
         self.declare_calls_done();
         if switches.stop.is_cancelled() {
             // Errors after a cancellation are its consequence; warnings remain relevant.
@@ -177,7 +181,13 @@ impl Operations {
         let stage = &staged.stage;
         let show = || show::redacted_summary(stage, self.pool.secrets());
         let snapshot = staged.loaded.snapshot.clone();
-        let (record, summary) = encoding::record(stage, show, snapshot, name)?;
+        let (mut record, summary) = encoding::record(stage, show, snapshot, name)?;
+        let (of, loaded) = (staged.stage.clone(), staged.loaded.clone());
+        let inputs = tokio::task::spawn_blocking(move || encoding::input_record(&of, &loaded));
+        let inputs = inputs
+            .await
+            .map_err(EngineError::task("failed to store the stage"))?;
+        record.inputs = Some(inputs?);
         let summary = Arc::new(summary);
         // Stored before it is announced, so that clients can deploy it at once.
         self.memory.store().put_stage(record).await?;
@@ -317,7 +327,15 @@ impl Operations {
                     NotLaunched::Untrusted(_) => "Workspace plugin needs trust",
                     _ => "Provider not found",
                 };
-                let mut d = lang::diag::Diagnostic::error(summary, why.to_string());
+                // The remedy of the reason concerns the files on disk.
+                let note = loaded.root.stored.as_ref().map_or_else(String::new, |stored| {
+                    let origin = &stored.origin;
+                    format!(
+                        ". The configuration of {origin} requires it; the lock file and the installed \
+                         providers are those of the files on disk"
+                    )
+                });
+                let mut d = lang::diag::Diagnostic::error(summary, format!("{why}{note}"));
                 d.subject = load::place_of(&loaded.root, address);
                 Some(convert(&d, &loaded.sources, self.pool.secrets()))
             })

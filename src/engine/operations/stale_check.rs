@@ -48,7 +48,15 @@ impl<'a> Purpose<'a> {
     /// The record cannot be read.
     pub(super) fn of_record(self, record: &StageRecord) -> Result<StageRequest, StageCodecError> {
         let asked = encoding::stored_request(record)?;
-        Ok(self.fixed(asked.request, asked.variables, asked.overridden))
+        let mut request = asked.request;
+        // From the record, because a plan file may come from another store.
+        if let Some(deploy) = request.configuration_of {
+            let inputs = record.inputs.as_ref();
+            let stored =
+                encoding::stored_configuration(deploy, &record.snapshot, inputs, BTreeMap::new())?;
+            request.stored = Some(Arc::new(stored));
+        }
+        Ok(self.fixed(request, asked.variables, asked.overridden))
     }
 
     fn fixed(
@@ -131,7 +139,7 @@ impl Operations {
                 variables: request.variables,
                 ..self.request_of(id, Purpose::Display).await?
             },
-            None => request,
+            None => self.with_configuration(request).await?,
         };
         let Ok((loaded, _)) = self.load(&request, true).await? else {
             return Ok(Vec::new());

@@ -120,10 +120,11 @@ impl Operations {
         }
         let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
         // Stored values can only be read with the schemas.
-        let stage = encoding::restore(&record, |address, resource| {
+        let mut stage = encoding::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
             crate::stage::nodes::schema_of(schemas, resource).cloned()
         })?;
+        stage.request.stored = request.stored;
         Ok(Arc::new(Staged {
             stage: Arc::new(stage),
             loaded,
@@ -152,8 +153,11 @@ impl Operations {
         let now = self.read_same(id, &request, files).await?;
         let dir = now.dir.clone();
         let seen = staged.stage.external_inputs.clone();
-        let moved_on =
-            tokio::task::spawn_blocking(move || external_inputs::changed_inputs(&seen, &dir)).await;
+        let stored = request.stored;
+        let moved_on = tokio::task::spawn_blocking(move || {
+            external_inputs::changed_inputs(&seen, stored.as_deref(), &dir)
+        });
+        let moved_on = moved_on.await;
         let moved_on = moved_on.map_err(EngineError::task("failed to read external inputs"))?;
         if !moved_on.is_empty() {
             return Err(stale(format!(

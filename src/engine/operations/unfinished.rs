@@ -37,13 +37,14 @@ impl From<UnfinishedError> for EngineError {
 }
 
 impl Operations {
-    /// Resolves a request for the rest of a deploy; other requests are unchanged.
+    /// Resolves a request for the rest of a deploy or for its configuration; other requests are
+    /// unchanged.
     pub(super) async fn resolved(
         &self,
         request: StageRequest,
     ) -> Result<StageRequest, EngineError> {
         let Some(deploy) = request.rest_of else {
-            return Ok(request);
+            return self.with_configuration(request).await;
         };
         let record = self.memory.deploy_record(deploy).await?;
         if record.summary.ended.is_none() {
@@ -52,7 +53,8 @@ impl Operations {
         let Some(stage) = self.memory.store().stage(record.summary.stage).await? else {
             return Err(UnfinishedError::TooOld(deploy).into());
         };
-        unfinished_request(request, deploy, &stage, &record.operations)
+        let rest = unfinished_request(request, deploy, &stage, &record.operations)?;
+        self.with_configuration(rest).await
     }
 }
 
@@ -101,6 +103,8 @@ fn unfinished_request(
             .map(|o| o.address.clone())
             .collect(),
         variables: then.variables.into_iter().chain(now.variables).collect(),
+        // The deploy's own stage has that configuration.
+        configuration_of: then.configuration_of.map(|_| deploy),
         ..now
     })
 }

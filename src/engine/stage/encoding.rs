@@ -4,11 +4,13 @@
 
 mod error;
 mod file;
+mod inputs;
 mod read;
 mod write;
 
 pub use error::StageCodecError;
 pub use file::StageFile;
+pub use inputs::{input_record, stored_configuration};
 pub use read::{StoredRequest, restore, stored_request};
 pub use write::record;
 

@@ -2,6 +2,7 @@
 //! functions. A stage records them, and its deploy must use the same ones. Owned by one walk.
 
 use lang::functions::{ExternalInput, RecordedInput};
+use lang::stored::StoredConfiguration;
 use model::mutex::lock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -151,14 +152,32 @@ impl ExternalInputs {
 }
 
 /// Returns the names of changed inputs, relative to the workspace's directory, sorted and without
-/// repetitions: a file is one input by its content and another one by its presence.
-pub fn changed_inputs(seen: &RecordedInputs, base: &Path) -> Vec<String> {
+/// repetitions: a file is one input by its content and another one by its presence. Inputs that a
+/// stored configuration contains do not change.
+pub fn changed_inputs(
+    seen: &RecordedInputs,
+    stored: Option<&StoredConfiguration>,
+    base: &Path,
+) -> Vec<String> {
     let moved = seen.iter().filter(|(look, before)| {
+        let is_stored = || stored.is_some_and(|stored| stored.contains(look));
         look.current_digest(base)
-            .is_some_and(|now| now != before.digest)
+            .is_some_and(|now| now != before.digest && !is_stored())
     });
-    let names: BTreeSet<String> = moved
-        .map(|(look, before)| name(look, before.secret))
+    names(moved)
+}
+
+/// Returns the names of inputs of which a stored configuration has no result, like
+/// [`changed_inputs`].
+pub fn unstored_inputs(seen: &RecordedInputs, stored: &StoredConfiguration) -> Vec<String> {
+    names(seen.iter().filter(|(look, _)| {
+        !matches!(look, ExternalInput::Answer(_)) && !stored.inputs.contains_key(look)
+    }))
+}
+
+fn names<'a>(inputs: impl Iterator<Item = (&'a ExternalInput, &'a InputDigest)>) -> Vec<String> {
+    let names: BTreeSet<String> = inputs
+        .map(|(look, found)| name(look, found.secret))
         .collect();
     names.into_iter().collect()
 }
@@ -289,7 +308,7 @@ mod tests {
             (file("hidden"), digest("old", true)),
         ]
         .into();
-        let names = changed_inputs(&seen, dir.path());
+        let names = changed_inputs(&seen, None, dir.path());
         assert_eq!(names, ["a", "a file whose name is sensitive", "b"]);
     }
 }

@@ -18,6 +18,7 @@ use lang::diag::{Diagnostic, Diagnostics, Message};
 use lang::eval;
 use lang::functions::{ExternalInput, RecordedInput};
 use lang::source::{SourceMap, Span};
+use lang::stored::StoredInput;
 use lang::syntax::ast::Traversal;
 use model::UnixMs;
 use provider::ProviderSchema;
@@ -237,6 +238,11 @@ impl eval::Scope for ModuleScope<'_> {
         self.external_inputs
             .unwrap_or(&self.context.external_inputs)
             .approved(look)
+    }
+
+    fn stored_input(&self, look: &ExternalInput) -> Result<Option<StoredInput>, Message> {
+        let stored = self.module.stored.as_ref();
+        Ok(stored.and_then(|stored| stored.inputs.get(look)).cloned())
     }
 
     fn sources(&self) -> SourceMap {

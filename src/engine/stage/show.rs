@@ -60,6 +60,7 @@ pub fn summary(stage: &Stage) -> StageSummary {
     StageSummary {
         stage: stage.id,
         mode: stage.request.mode,
+        configuration_of: stage.request.configuration_of,
         at: stage.at,
         took_ms: stage.took_ms,
         counts,

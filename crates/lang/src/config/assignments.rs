@@ -28,6 +28,8 @@ pub(super) enum Assignment {
     Text(String, Origin),
     /// An argument of a file.
     Attribute(Attribute, Origin),
+    /// Value of an earlier deploy.
+    Stored(Value),
 }
 
 /// Assignments by variable; the last one wins.
@@ -44,12 +46,13 @@ impl Assignment {
     fn origin(&self) -> Origin {
         match self {
             Assignment::Text(_, origin) | Assignment::Attribute(_, origin) => *origin,
+            Assignment::Stored(_) => Origin::Plan,
         }
     }
 
     fn span(&self) -> Option<Span> {
         match self {
-            Assignment::Text(..) => None,
+            Assignment::Text(..) | Assignment::Stored(_) => None,
             Assignment::Attribute(attribute, _) => Some(attribute.expr.span),
         }
     }
@@ -64,6 +67,7 @@ impl Assignment {
         match self {
             Assignment::Text(text, _) => from_text(variable, text, sources, diags),
             Assignment::Attribute(attribute, _) => constant::value(attribute, diags),
+            Assignment::Stored(value) => Some(value.clone()),
         }
     }
 }
@@ -127,9 +131,20 @@ fn assignments(
         let text = Assignment::Text(text.clone(), Origin::Environment);
         given.add(name.as_str().into(), text);
     }
-    for name in automatic(dir) {
+    // The files on disk belong to another configuration than a stored one.
+    for name in sources
+        .stored()
+        .map_or_else(|| automatic(dir), |_| Vec::new())
+    {
         let file = (&*dir.join(&name), &*name, Origin::File);
         from_file(file, root, sources, &mut given, diags);
+    }
+    // The values of a plan already include those of the earlier deploy.
+    let stored = sources.stored().filter(|_| inputs.planned.is_none());
+    for (name, value) in stored.iter().flat_map(|stored| &stored.variables) {
+        if let Some(value) = value {
+            given.add(name.clone(), Assignment::Stored(value.clone()));
+        }
     }
     for flag in &inputs.flags {
         match flag {
@@ -160,7 +175,7 @@ fn undeclared(name: &str, winner: &Assignment, sources: &SourceMap, diags: &mut 
             let place = Span::new(file, 0, text.len());
             diags.error(place, "Value for undeclared variable", detail);
         }
-        Assignment::Text(..) => {}
+        Assignment::Text(..) | Assignment::Stored(_) => {}
         Assignment::Attribute(attribute, _) => diags.warning(
             attribute.name_span,
             "Value for undeclared variable",

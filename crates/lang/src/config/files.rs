@@ -34,16 +34,7 @@ const TESTS: [(&str, &str); 4] = [
 
 /// Names of the test files of a directory, in order.
 pub(super) fn tests(dir: &Path) -> std::io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !is_ignored(&name) && !entry.path().is_dir() && TESTS.iter().any(|t| name.ends_with(t.0))
-        {
-            names.push(name);
-        }
-    }
-    names.sort();
+    let names = names(dir, &|name| TESTS.iter().any(|t| name.ends_with(t.0)))?;
     let taken_place_of = |name: &String| {
         let parts = TESTS
             .iter()
@@ -79,18 +70,26 @@ pub fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
-/// Configuration files of a directory in order: normal files, then overrides.
-fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
+/// Names of the files of a directory that `fits` accepts, in order.
+fn names(dir: &Path, fits: &dyn Fn(&str) -> bool) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if is_ignored(&name) || extension(&name).is_none() || entry.path().is_dir() {
-            continue;
+        if fits(&name) && !is_ignored(&name) && !entry.path().is_dir() {
+            names.push(name);
         }
-        names.push(name);
     }
     names.sort();
+    Ok(names)
+}
+
+fn is_config(name: &str) -> bool {
+    extension(name).is_some()
+}
+
+/// Configuration files in order: normal files, then overrides.
+fn ordered(names: &[String]) -> Vec<(String, bool, bool)> {
     // A `.tofu` file replaces the `.tf` file of the same name.
     let shadowed = |name: &str| {
         extension(name).is_some_and(|(ext, tofu)| {
@@ -113,26 +112,12 @@ fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
         .collect();
     // A stable sort: overrides come last, and names stay in order within both groups.
     out.sort_by_key(|(_, _, is_override)| *is_override);
-    Ok(out)
-}
-
-/// Names of the files with [`OWN_EXTENSION`] of a directory, in order.
-fn own_files(dir: &Path) -> std::io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(OWN_EXTENSION) && !is_ignored(&name) && !entry.path().is_dir() {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+    out
 }
 
 /// Returns true if the directory has a configuration file.
 pub fn is_config_dir(dir: &Path) -> bool {
-    list(dir).is_ok_and(|files| !files.is_empty())
+    names(dir, &is_config).is_ok_and(|files| !files.is_empty())
 }
 
 /// Reads and parses all configuration files of a directory. `prefix` is the directory shown to
@@ -143,18 +128,29 @@ pub(super) fn read(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> Option<Vec<ConfigFile>> {
-    let names = list(dir).ok()?;
+    let stored = sources.stored();
+    let all = match stored {
+        Some(stored) => stored.names(prefix),
+        None => names(dir, &|name| {
+            is_config(name) || name.ends_with(OWN_EXTENSION)
+        })
+        .ok()?,
+    };
+    let (own, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|n| n.ends_with(OWN_EXTENSION));
     let mut files = Vec::new();
-    let own = own_files(dir).ok()?.into_iter();
-    let names = names.into_iter().map(|found| (found, false));
-    let own = own.map(|name| ((name, false, false), true));
+    let names = ordered(&all).into_iter().map(|found| (found, false));
+    let own = own.into_iter().map(|name| ((name, false, false), true));
     for ((name, is_tofu, is_override), is_own) in names.chain(own) {
         let shown = if prefix.is_empty() {
             name.clone()
         } else {
             format!("{prefix}/{name}")
         };
-        if let Some(body) = read_body(&dir.join(&name), &shown, false, sources, diags) {
+        let bytes = match stored.and_then(|stored| stored.files.get(&shown)) {
+            Some(text) => Some(text.as_bytes().to_vec()),
+            None => read_bytes(&dir.join(&name), &shown, diags),
+        };
+        if let Some(body) = bytes.and_then(|b| body_of(b, &shown, false, sources, diags)) {
             files.push(ConfigFile {
                 body,
                 is_tofu,
@@ -174,7 +170,22 @@ pub(super) fn read_body(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> Option<Body> {
-    let bytes = read_bytes(path, shown, diags)?;
+    body_of(
+        read_bytes(path, shown, diags)?,
+        shown,
+        private,
+        sources,
+        diags,
+    )
+}
+
+fn body_of(
+    bytes: Vec<u8>,
+    shown: &str,
+    private: bool,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> Option<Body> {
     let decoded = Decoded::new(bytes);
     let file = if private {
         sources.add_private(shown, decoded.text)

@@ -11,7 +11,7 @@ use super::encryption::VARIABLE;
 use super::model::{Module, Variable};
 use super::planned::Planned;
 use super::{assignments, environment};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
 
 /// Inputs from the operator, besides files that are read automatically.
@@ -94,7 +94,7 @@ pub enum Origin {
     NamedFile,
     /// A `--var` flag.
     Flag,
-    /// The plan that is applied.
+    /// The plan that is applied, or the deploy of a stored configuration.
     Plan,
 }
 
@@ -159,6 +159,10 @@ pub(crate) fn collect(
         let value = match &inputs.planned {
             // The plan's values win; given values are only compared with them.
             Some(planned) => planned.value(variable, one, diags),
+            None if one.is_none() && !inputs.partial && is_withheld(variable, sources) => {
+                diags.push(withheld(variable, sources));
+                None
+            }
             None => one
                 .inspect(|_| deprecated(variable, inputs, diags))
                 .or_else(|| default_of(variable, inputs, diags)),
@@ -181,6 +185,26 @@ fn deprecated(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) {
             ),
         );
     }
+}
+
+/// Returns true if a stored configuration lacks the value that the variable had.
+fn is_withheld(variable: &Variable, sources: &SourceMap) -> bool {
+    sources.stored().is_some_and(|stored| {
+        let known = stored.variables.get(&variable.name);
+        // An ephemeral variable without an entry had its default.
+        let had_default = variable.ephemeral && variable.default.is_some();
+        known.map_or(!had_default, Option::is_none)
+    })
+}
+
+fn withheld(variable: &Variable, sources: &SourceMap) -> Diagnostic {
+    let name = &variable.name;
+    let origin = sources.stored().map_or("", |stored| &stored.origin);
+    let detail = format!(
+        "The value that the variable \"{name}\" had in {origin} is not stored, or not any more. Set it \
+         with --var, --var-file or TF_VAR_{name}."
+    );
+    Diagnostic::error("Value of an earlier deploy is not stored", detail).at(variable.span)
 }
 
 fn default_of(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) -> Option<InputValue> {

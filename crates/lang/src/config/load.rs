@@ -26,6 +26,7 @@ use super::{check, files, group, keys, language, test_modules};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
+use crate::stored::StoredModules;
 
 /// Maximum depth of nested module calls.
 const MAX_MODULE_DEPTH: usize = 32;
@@ -43,9 +44,13 @@ pub struct Loaded {
     pub tested: TestModules,
 }
 
-/// Reads the configuration in `dir` and reports all errors that need no evaluation of resources.
+/// Reads the configuration in `dir`, or the stored one of `sources`, and reports all errors that
+/// need no evaluation of resources.
 /// With errors, the result is incomplete. File names in diagnostics are relative to `dir`.
 pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, Diagnostics) {
+    if let Some(stored) = sources.stored() {
+        return load_with(dir, sources, inputs, &mut StoredModules(stored.clone()));
+    }
     let mut installed = Installed::new(dir, inputs.data_dir());
     load_with(dir, sources, inputs, &mut installed)
 }
@@ -66,7 +71,8 @@ pub fn load_with(
         diags.push(Diagnostic::error("Failed to read module directory", detail));
         return (Loaded::default(), diags);
     };
-    let tests = match inputs.partial {
+    // Test files are not stored.
+    let tests = match inputs.partial && root.stored.is_none() {
         true => test_modules::read(dir, sources, &mut diags),
         false => Vec::new(),
     };
@@ -134,7 +140,10 @@ fn root_settings(
     provider_instances(root, given, diags);
     group::evaluate(root, partial, given, diags);
     match &root.encryption {
-        Some(encryption) if !partial => keys::check(encryption, &Statics::new(root, given), diags),
+        // The state is encrypted as the files on disk say, also for a stored configuration.
+        Some(encryption) if !partial && root.stored.is_none() => {
+            keys::check(encryption, &Statics::new(root, given), diags)
+        }
         _ => Vec::new(),
     }
 }
@@ -166,7 +175,8 @@ pub(super) fn read_module(
     for file in &files {
         language::check_versions(file, &mut versions);
     }
-    let (module, calls) = assemble(&files, prefix.is_empty(), &mut found);
+    let (mut module, calls) = assemble(&files, prefix.is_empty(), &mut found);
+    module.stored = sources.stored().cloned();
     if versions.has_errors() {
         // A module for another language version may use unknown syntax, so its other errors are
         // dropped.

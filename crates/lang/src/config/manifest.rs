@@ -289,6 +289,11 @@ fn display_directory(dir: &str) -> String {
     }
 }
 
+/// Directory that a relative path names, seen from the calling module `from`, if no part is a link.
+pub(crate) fn local_directory(from: &str, path: &str) -> String {
+    display_directory(&format!("./{from}/{path}"))
+}
+
 /// Directory that a relative path names, seen from the calling module.
 ///
 /// `None` with an error if it is not a directory.

@@ -56,6 +56,7 @@ pub use inputs::{Flag, InputValue, Inputs, Origin, Overridden, RootValues};
 pub use language::LANGUAGE_VERSION;
 pub use link::{ENDS as LINK_ENDS, LINK, end_of_link};
 pub use load::{Loaded, load_root, load_with};
+pub(crate) use manifest::local_directory;
 pub use manifest::{
     Installed, InstalledModule, MANIFEST, Manifest, ModuleRequest, ModuleResolver, local,
     modules_dir, wants_install,

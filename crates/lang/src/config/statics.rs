@@ -8,8 +8,10 @@ use std::sync::Arc;
 use cty::{Mark, Value};
 
 use super::model::{Module, Variable};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::eval::{self, Scope};
+use crate::functions::ExternalInput;
+use crate::stored::StoredInput;
 use crate::syntax::{Expr, StepKind, Traversal};
 
 /// Value of a module's variable while loading, if any, or the reason it has none.
@@ -256,5 +258,17 @@ impl Scope for Statics<'_> {
 
     fn base_dir(&self) -> &std::path::Path {
         &self.module.dir
+    }
+
+    fn stored_input(&self, look: &ExternalInput) -> Result<Option<StoredInput>, Message> {
+        let Some(stored) = &self.module.stored else {
+            return Ok(None);
+        };
+        // Paths of a stored configuration are relative to the root. Without a stored result there
+        // is no later place that would tell that another content is used.
+        let of_root = self.module.path.0.is_empty();
+        let found = stored.inputs.get(look).filter(|_| of_root);
+        let why = "files that are read while modules are loaded are not stored with a deploy";
+        found.map_or_else(|| Err(Message::plain(why)), |found| Ok(Some(found.clone())))
     }
 }

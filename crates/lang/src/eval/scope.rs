@@ -9,6 +9,7 @@ use cty::Value;
 use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::functions::{ExternalInput, Function, RecordedInput};
 use crate::source::SourceMap;
+use crate::stored::StoredInput;
 use crate::syntax::Traversal;
 
 /// Resolves references and provides other context of an expression.
@@ -68,6 +69,14 @@ pub trait Scope {
     /// Approved digest of an external input, if the scope has one that may be used instead.
     fn approved_digest(&self, _look: &ExternalInput) -> Option<String> {
         None
+    }
+
+    /// Stored result of a file function, if the configuration is a stored one.
+    ///
+    /// # Errors
+    /// The function cannot be called in this scope, because its result is not stored.
+    fn stored_input(&self, _look: &ExternalInput) -> Result<Option<StoredInput>, Message> {
+        Ok(None)
     }
 
     /// Texts that source positions of errors refer to, for messages that name these positions.
@@ -176,6 +185,10 @@ impl Scope for Bindings<'_> {
 
     fn approved_digest(&self, look: &ExternalInput) -> Option<String> {
         self.parent.and_then(|p| p.approved_digest(look))
+    }
+
+    fn stored_input(&self, look: &ExternalInput) -> Result<Option<StoredInput>, Message> {
+        self.parent.map_or(Ok(None), |p| p.stored_input(look))
     }
 
     fn sources(&self) -> SourceMap {

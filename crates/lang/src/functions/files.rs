@@ -14,6 +14,7 @@ use cty::{Marks, Type, Value};
 use super::call::{CallError, Function, Host, Param, text};
 use super::collect::maps::quoting;
 use crate::diag::Message;
+use crate::stored::StoredInput;
 
 fn path_param() -> Param {
     Param::new("path", Type::String)
@@ -87,10 +88,10 @@ pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>,
         .scope
         .approved_digest(&look)
         .is_some_and(|was| was == external_input::MISSING_DIGEST);
-    let found = if was_absent {
-        Err(std::io::ErrorKind::NotFound.into())
-    } else {
-        bytes(&place)
+    let found = match host.scope.stored_input(&look)? {
+        Some(stored) => stored.bytes(&place).ok_or_else(|| differs(path, marks))?,
+        None if was_absent => Err(std::io::ErrorKind::NotFound.into()),
+        None => bytes(&place),
     };
     if let Ok(bytes) = &found {
         host.steps.consume(READ + bytes.len() as u64 / 64);
@@ -105,6 +106,37 @@ pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>,
             )
         }),
         _ => Message::plain(format!("failed to read file: {error}")),
+    })
+}
+
+impl StoredInput {
+    /// Returns true if there was no file.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.digest == external_input::MISSING_DIGEST
+    }
+
+    /// Content of the file at `place` for a stored configuration. Without a stored content, the
+    /// present one; `None` if it differs.
+    fn bytes(&self, place: &str) -> Option<std::io::Result<Vec<u8>>> {
+        if let Some(text) = &self.text {
+            return Some(Ok(text.as_bytes().to_vec()));
+        }
+        let found = match self.is_absent() {
+            true => Err(std::io::ErrorKind::NotFound.into()),
+            false => bytes(place),
+        };
+        (external_input::of_file(&found) == self.digest).then_some(found)
+    }
+}
+
+/// Error of a stored configuration: the present content or names are others than at its deploy.
+fn differs(path: &str, marks: &Marks) -> Message {
+    quoting(path, marks, |path| {
+        format!(
+            "{path} has changed since the deploy of this configuration, and its former content is not \
+             stored: only text files in directories of the configuration are, up to 256 KiB each. \
+             Restore the former content to stage this configuration"
+        )
     })
 }
 
@@ -156,10 +188,13 @@ pub(super) fn fileexists() -> Function {
             &place,
         ));
         // The deploy itself may create the file, so the approved result counts.
+        let stored = host.scope.stored_input(&look);
+        let stored = stored.map_err(CallError::call)?.map(|s| s.digest);
         let found = match host.scope.approved_digest(&look) {
             Some(found) => found,
             None => {
-                let found = external_input::of_presence(&std::fs::metadata(&place));
+                let now = || external_input::of_presence(&std::fs::metadata(&place));
+                let found = stored.unwrap_or_else(now);
                 host.record_input(look, found.clone())?;
                 found
             }
@@ -204,15 +239,23 @@ pub(super) fn fileset() -> Function {
             paths::join(&host.scope.base_dir().to_string_lossy(), folder)
         };
         let pattern = paths::join(&folder, text(args, 1)?);
-        let found = glob::files(&pattern, &|| host.scope.stop_reason().is_some()).map_err(|e| {
-            CallError::call(quoting(&pattern, &marks, |p| {
-                format!("failed to glob pattern {p}: {e}")
-            }))
-        })?;
         let base = host.scope.base_dir();
         let kept = external_input::stored_path(base, text(args, 0)?, &pattern);
+        let look = ExternalInput::Names(kept.clone());
+        let stored = host.scope.stored_input(&look).map_err(CallError::call)?;
+        let found = match stored.as_ref().and_then(|stored| stored.text.as_deref()) {
+            Some(names) => external_input::paths_of(base, &kept, names),
+            None => glob::files(&pattern, &|| host.scope.stop_reason().is_some()).map_err(|e| {
+                CallError::call(quoting(&pattern, &marks, |p| {
+                    format!("failed to glob pattern {p}: {e}")
+                }))
+            })?,
+        };
         let names = external_input::of_names(base, &kept, &found);
-        host.record_input(ExternalInput::Names(kept), names)?;
+        if stored.is_some_and(|stored| stored.digest != names) {
+            return Err(CallError::call(differs(&pattern, &marks)));
+        }
+        host.record_input(look, names)?;
         let names = found
             .iter()
             .map(|path| paths::relative(&folder, path).into())

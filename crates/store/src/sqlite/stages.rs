@@ -11,6 +11,7 @@ use model::{OperationStep, StageId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
 /// Number of complete stages. Older ones are deleted, except named ones and the summaries of
 /// deployed ones.
@@ -121,6 +122,10 @@ impl Stages for Sqlite {
         let digest = digest.to_owned();
         self.read(move |conn| files(conn, &digest)).await
     }
+
+    async fn stage_inputs(&self, id: StageId) -> Result<Option<CompressedJson>, StoreError> {
+        self.read(move |conn| inputs(conn, id)).await
+    }
 }
 
 pub(super) fn json<T: Serialize + ?Sized>(what: &'static str, value: &T) -> Job<String> {
@@ -144,10 +149,18 @@ pub(super) fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> 
 fn insert(conn: &Connection, stage: &StageRecord) -> Job<()> {
     conn.prepare_cached("INSERT OR IGNORE INTO config_snapshot (digest, files) VALUES (?1, ?2)")?
         .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
+    let inputs_digest = stage.inputs.as_ref().map(|inputs| {
+        let digest = Sha256::digest(inputs.bytes());
+        hex::encode(digest)
+    });
+    if let (Some(digest), Some(inputs)) = (&inputs_digest, &stage.inputs) {
+        conn.prepare_cached("INSERT OR IGNORE INTO stage_inputs (digest, packed) VALUES (?1, ?2)")?
+            .execute((digest, inputs.bytes()))?;
+    }
     // The empty columns belong to older versions.
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO stage (id, name, at, mode, config_digest, variables_digest, plugins_digest, state_serial, counts, summary, detail, left_out, packed_summary, packed_detail)
-         VALUES (?1, ?2, ?3, ?4, ?5, '', ?6, ?7, ?8, '', '', ?9, ?10, ?11)",
+        "INSERT OR REPLACE INTO stage (id, name, at, mode, config_digest, variables_digest, plugins_digest, state_serial, counts, summary, detail, left_out, packed_summary, packed_detail, inputs_digest)
+         VALUES (?1, ?2, ?3, ?4, ?5, '', ?6, ?7, ?8, '', '', ?9, ?10, ?11, ?12)",
     )?
     .execute(rusqlite::params![
         stage.id,
@@ -161,6 +174,7 @@ fn insert(conn: &Connection, stage: &StageRecord) -> Job<()> {
         json("selection", &stage.left)?,
         stage.summary.bytes(),
         stage.detail.bytes(),
+        inputs_digest,
     ])?;
     if stage.id > meta_number(conn, "last_stage")? {
         set_meta(conn, "last_stage", &stage.id.to_string())?;
@@ -185,8 +199,22 @@ fn trim(conn: &Connection, newest: StageId) -> Job<()> {
             "DELETE FROM config_snapshot WHERE digest NOT IN (SELECT config_digest FROM stage) AND digest NOT IN (SELECT config_digest FROM deploy)",
         )?
         .execute([])?;
+        conn.prepare_cached(
+            "DELETE FROM stage_inputs WHERE digest NOT IN (SELECT inputs_digest FROM stage WHERE inputs_digest IS NOT NULL)",
+        )?
+        .execute([])?;
     }
     Ok(())
+}
+
+fn inputs(conn: &Connection, id: StageId) -> Job<Option<CompressedJson>> {
+    let packed = conn
+        .prepare_cached(
+            "SELECT packed FROM stage_inputs JOIN stage ON digest = inputs_digest WHERE id = ?1",
+        )?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    Ok(packed.map(CompressedJson::from_bytes))
 }
 
 fn files(conn: &Connection, digest: &str) -> Job<Option<Vec<(String, String)>>> {
@@ -220,6 +248,7 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
             detail: packed(r, "packed_detail", "detail")?,
             left: Vec::new(),
             snapshot: Vec::new(),
+            inputs: None,
         },
         mode: r.get("mode")?,
         counts: r.get("counts")?,
@@ -256,6 +285,7 @@ fn query_one(
     stage.counts = parse("counts", &raw.counts)?;
     stage.left = parse("selection", &raw.deselected)?;
     stage.snapshot = files(conn, &stage.config_digest)?.unwrap_or_default();
+    stage.inputs = inputs(conn, stage.id)?;
     Ok(Some(stage))
 }
 

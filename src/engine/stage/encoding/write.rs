@@ -107,6 +107,7 @@ pub fn record(
         detail: detail?,
         left: stage.deselected.clone(),
         snapshot,
+        inputs: None,
     };
     Ok((record, summary))
 }

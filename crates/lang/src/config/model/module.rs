@@ -13,6 +13,7 @@ use crate::addr::{ModulePath, Resource as ResourceName};
 use crate::body::Body;
 use crate::diag::Diagnostics;
 use crate::source::Span;
+use crate::stored::StoredConfiguration;
 use crate::syntax::ast::{Expr, Traversal};
 
 /// A module as declared, with the modules that it calls.
@@ -24,6 +25,8 @@ pub struct Module {
     pub dir: PathBuf,
     /// Value of `path.module`: relative to the working directory, `.` for the root.
     pub dir_text: String,
+    /// Stored configuration that it was read from, instead of the disk.
+    pub stored: Option<Arc<StoredConfiguration>>,
     /// `terraform.workspace`; empty for the default one.
     pub workspace: Arc<str>,
     /// `required_providers`, by local name.

@@ -55,24 +55,41 @@ impl ExternalInput {
 
     /// Computes the current digest, relative to `base`. `None` if it cannot be read again.
     pub fn current_digest(&self, base: &Path) -> Option<String> {
-        let place = || {
-            let place = self.location();
-            match place.strip_prefix('~') {
-                Some(_) => super::expand(place).unwrap_or_else(|_| place.to_owned()),
-                None if place.starts_with('/') => place.to_owned(),
-                None => paths::join(&base.to_string_lossy(), place),
-            }
-        };
         match self {
-            ExternalInput::File(_) => Some(of_file(&super::bytes(&place()))),
-            ExternalInput::Presence(_) => Some(of_presence(&std::fs::metadata(place()))),
-            ExternalInput::Names(kept) => Some(of_names(
-                base,
-                kept,
-                &glob::files(&place(), &|| false).unwrap_or_default(),
-            )),
+            ExternalInput::File(_) => Some(of_file(&super::bytes(&self.place(base)))),
+            ExternalInput::Presence(_) => Some(of_presence(&std::fs::metadata(self.place(base)))),
+            ExternalInput::Names(_) => Some(digest(self.names(base).as_bytes())),
             ExternalInput::Answer(_) => None,
         }
+    }
+
+    /// Text of a file of at most `max` bytes, or names that match a pattern, whose digest was
+    /// `before`. `None` if the content is larger, no text, or another one.
+    pub fn current_text(&self, base: &Path, max: u64, before: &str) -> Option<String> {
+        let text = match self {
+            ExternalInput::File(_) => {
+                let bytes = fsroot::read_at_most(self.place(base), max).ok()?;
+                String::from_utf8(bytes).ok()?
+            }
+            ExternalInput::Names(_) => self.names(base),
+            ExternalInput::Presence(_) | ExternalInput::Answer(_) => return None,
+        };
+        let fits = text.len() as u64 <= max && digest(text.as_bytes()) == before;
+        fits.then_some(text)
+    }
+
+    fn place(&self, base: &Path) -> String {
+        let place = self.location();
+        match place.strip_prefix('~') {
+            Some(_) => super::expand(place).unwrap_or_else(|_| place.to_owned()),
+            None if place.starts_with('/') => place.to_owned(),
+            None => paths::join(&base.to_string_lossy(), place),
+        }
+    }
+
+    fn names(&self, base: &Path) -> String {
+        let found = glob::files(&self.place(base), &|| false).unwrap_or_default();
+        names_text(base, self.location(), &found)
     }
 }
 
@@ -150,13 +167,28 @@ pub(super) fn of_presence(found: &std::io::Result<std::fs::Metadata>) -> String 
 
 /// Digest of the names that match a pattern, stored as `pattern`.
 pub(super) fn of_names(base: &Path, pattern: &str, names: &[String]) -> String {
+    digest(names_text(base, pattern, names).as_bytes())
+}
+
+/// Names that match a pattern, stored as `pattern`, as one text.
+fn names_text(base: &Path, pattern: &str, names: &[String]) -> String {
     let named = |name: &String| match pattern.starts_with('/') {
         true => name.clone(),
         false => paths::relative(&base.to_string_lossy(), name),
     };
     let names: Vec<String> = names.iter().map(named).collect();
     // NUL cannot be part of a file name, so different lists give different texts.
-    digest(names.join("\0").as_bytes())
+    names.join("\0")
+}
+
+/// Paths of the names in a text of [`names_text`].
+pub(super) fn paths_of(base: &Path, pattern: &str, text: &str) -> Vec<String> {
+    let names = text.split('\0').filter(|name| !name.is_empty());
+    let path = |name: &str| match pattern.starts_with('/') {
+        true => name.to_owned(),
+        false => paths::join(&base.to_string_lossy(), name),
+    };
+    names.map(path).collect()
 }
 
 fn digest(bytes: &[u8]) -> String {

@@ -24,6 +24,16 @@ fn open(dir: &Path) -> Sqlite {
     Sqlite::open(dir, Access::ReadWrite).unwrap()
 }
 
+/// Gives a closed store the layout of an older version; `undo` removes what the versions up to the
+/// fifteenth have added.
+fn set_version(path: &Path, version: i64, undo: &str) {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    let sql = format!(
+        "DROP TABLE stage_inputs; ALTER TABLE stage DROP COLUMN inputs_digest; {undo} PRAGMA user_version = {version}"
+    );
+    conn.execute_batch(&sql).unwrap();
+}
+
 fn object(address: &str, attributes: &str) -> StateObject {
     StateObject {
         address: address.into(),

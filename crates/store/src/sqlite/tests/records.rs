@@ -167,6 +167,7 @@ fn stage(id: StageId, digest: &str) -> StageRecord {
         detail: CompressedJson::try_from("{\"secret\":1}").unwrap(),
         left: vec!["a.b".into()],
         snapshot: vec![("main.tf".into(), digest.into())],
+        inputs: Some(CompressedJson::try_from(digest).unwrap()),
     }
 }
 
@@ -212,6 +213,25 @@ async fn stages_are_numbered_and_share_configuration_snapshots_by_digest() {
 async fn alter(store: &Sqlite, sql: &'static str) {
     let altered = store.write("a test", |conn| Ok(conn.execute_batch(sql)?));
     altered.await.unwrap();
+}
+
+#[tokio::test]
+async fn store_of_the_version_before_inputs_of_stages_is_migrated() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.put_stage(stage(1, "d1")).await.unwrap();
+    let path = store.path().to_owned();
+    drop(store);
+    set_version(&path, 15, "");
+    let store = open(dir.path());
+    let old = StageRecord {
+        inputs: None,
+        ..stage(1, "d1")
+    };
+    assert_eq!(store.stage(1).await.unwrap(), Some(old));
+    assert_eq!(store.stage_inputs(1).await.unwrap(), None);
+    store.put_stage(stage(2, "d1")).await.unwrap();
+    assert_eq!(store.stage(2).await.unwrap(), Some(stage(2, "d1")));
 }
 
 /// Stages in the form of layouts before the eighth.
@@ -279,5 +299,12 @@ async fn old_stages_are_removed_unless_named_or_deployed() {
         store.snapshot("d3").await.unwrap().is_some(),
         "deploy {deploy} still names its configuration"
     );
+    assert!(store.stage_inputs(1).await.unwrap().is_none());
+    assert!(store.stage_inputs(3).await.unwrap().is_some());
+    let count = "SELECT count(*) FROM stage_inputs";
+    let digests = store
+        .read(move |c| Ok(c.query_row(count, [], |r| r.get::<_, i64>(0))?))
+        .await;
+    assert_eq!(digests.unwrap(), 3, "each once, and none without a stage");
     assert!(store.stage(11).await.unwrap().is_some());
 }

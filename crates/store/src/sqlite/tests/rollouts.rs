@@ -54,14 +54,12 @@ async fn store_of_the_version_before_rollouts_is_migrated() {
         store.edit_state(vec![put]).await.unwrap();
         store.path().to_owned()
     };
-    let conn = rusqlite::Connection::open(&path).unwrap();
-    conn.execute_batch(
+    set_version(
+        &path,
+        11,
         "DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
-         DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;
-         PRAGMA user_version = 11",
-    )
-    .unwrap();
-    drop(conn);
+         DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;",
+    );
     let store = open(dir.path());
     let new = rollout(None, "web", "running", &[(0, "a")]);
     store.put_rollout(new).await.unwrap();
@@ -176,10 +174,7 @@ async fn store_of_the_version_before_hashes_of_members_is_migrated() {
     let id = store.put_rollout(old.clone()).await.unwrap();
     let path = store.path().to_owned();
     drop(store);
-    let conn = rusqlite::Connection::open(&path).unwrap();
-    conn.execute_batch("DROP TABLE group_member; PRAGMA user_version = 14")
-        .unwrap();
-    drop(conn);
+    set_version(&path, 14, "DROP TABLE group_member;");
     let store = open(dir.path());
     assert!(store.member_hashes("web".into()).await.unwrap().is_empty());
     let mut update = rollout(Some(id), "web", "converged", &[]);

@@ -38,15 +38,13 @@ async fn store_of_the_version_before_saved_selections_is_migrated() {
         store.edit_state(vec![put]).await.unwrap();
         store.path().to_owned()
     };
-    let conn = rusqlite::Connection::open(&path).unwrap();
-    conn.execute_batch(
+    set_version(
+        &path,
+        10,
         "DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
          DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;
-         DROP TABLE saved_selection;
-         PRAGMA user_version = 10",
-    )
-    .unwrap();
-    drop(conn);
+         DROP TABLE saved_selection;",
+    );
     let store = open(dir.path());
     store
         .save_selection(selection("a", &["a.b"]))
