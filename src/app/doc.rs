@@ -34,7 +34,7 @@ pub use change::{
     Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
     grouped, long_attribute, neighbours, output, output_head, replaced_value,
 };
-pub use comparison::comparison;
+pub use comparison::{comparison, file_differences};
 pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use gauge::{LEVELS, bar, gauge, sparkline};
@@ -56,7 +56,7 @@ pub use resource::{
 };
 pub use rollout::{is_unhealthy, rollout, rollout_role};
 pub use schema::{schema_cells, schema_text};
-pub use staging::{staging, write_staging};
+pub use staging::{staged_message, staging, write_staging};
 pub use title::{detail_title, title, title_bar};
 pub use unknown::{
     unknown, unknown_head, unknown_keys, unknown_line, unknown_note, unknown_of_operation,

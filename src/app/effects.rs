@@ -365,6 +365,12 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 Some(Answer::Comparison(Box::new(c)))
             })
         }
+        Effect::CompareConfiguration(deploy) => {
+            let files = engine.configuration_difference(deploy).await;
+            convert_result(Subject::History, files, |files| {
+                Some(Answer::ConfigurationDifference(deploy, files))
+            })
+        }
         Effect::LoadLast(deploy) => {
             convert_result(Subject::Deploy, engine.deploy_record(deploy).await, |r| {
                 Some(Answer::Last(Box::new(r)))

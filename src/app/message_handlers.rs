@@ -10,7 +10,6 @@ use super::text::clean;
 use super::unprompted::ask_for_variables;
 use super::update::selected;
 use super::{command, doc, popups};
-use crate::app::format::duration;
 use model::*;
 use model::{PluginEvent, PluginState};
 use std::sync::Arc;
@@ -153,9 +152,14 @@ fn stage_before(state: &State, event: &Event) -> Option<Arc<StageSummary>> {
 }
 
 fn on_staged(state: &mut State, before: Option<&StageSummary>, s: &StageSummary) {
-    let before = before.filter(|before| before.mode == s.mode && before.stage != s.stage);
+    let is_like = |before: &&StageSummary| {
+        before.mode == s.mode
+            && before.configuration_of == s.configuration_of
+            && before.stage != s.stage
+    };
+    let before = before.filter(is_like);
     state.stage_difference = before.map(|before| StageDifference::of(before, s));
-    state.show_message(format!("staged in {}", duration(s.took_ms)));
+    state.show_message(doc::staged_message(s));
     // Notes on changes of the selection belong to the former stage.
     state.implied.clear();
     state.selections.start(s.left.iter().cloned());
@@ -399,6 +403,9 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             let title = format!("Deploys #{} and #{}", c.before.deploy, c.after.deploy);
             let doc = doc::comparison(state, &c);
             state.open(Message::new(title, doc));
+        }
+        Answer::ConfigurationDifference(deploy, files) => {
+            command::confirm_going_back(state, deploy, files.as_deref());
         }
         Answer::Record(r) => {
             let end = r.events.len();

@@ -43,6 +43,9 @@ pub enum Answer {
     History(Vec<DeploySummary>),
     Record(Box<DeployRecord>),
     Comparison(Box<DeployComparison>),
+    /// Files that differ between the disk and the configuration of a deploy; `None` if those on
+    /// disk have errors.
+    ConfigurationDifference(DeployId, Option<Vec<FileDifference>>),
     /// The newest deploy of the history, for the Deploy screen.
     Last(Box<DeployRecord>),
     Failures(Vec<FailureGroup>),
@@ -220,6 +223,8 @@ pub enum Effect {
     LoadRecord(DeployId),
     /// Compares an earlier deploy with a later one.
     CompareDeploys(DeployId, DeployId),
+    /// Compare the files on disk with the configuration of a deploy.
+    CompareConfiguration(DeployId),
     LoadLast(DeployId),
     LoadFailures,
     /// Loads the operations of a deploy of the history.

@@ -34,6 +34,7 @@ pub static GROUPS: &[Group] = &[
                 "stage; at each save; edit; plan options",
             ),
             (&["retry"], ""),
+            (&["go-back"], ""),
             (&["stage-destroy"], ""),
             (&["refresh-only"], ""),
             (&["state-refresh"], ""),

@@ -19,6 +19,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("forget", "flightdeck state forget ADDRESS"),
     ("incidents", "flightdeck plugins"),
     ("init", "flightdeck init"),
+    ("go-back", "flightdeck stage --config-of=DEPLOY"),
     ("group-abort", "flightdeck group abort NAME"),
     ("group-free", "flightdeck group free NAME"),
     ("group-logs", "flightdeck logs PLUGIN"),

@@ -118,6 +118,7 @@ pub static COMMANDS: &[Command] = commands![
     "failures", "v", "failures", "group failures by reason, or list deploys", Scope::In(&[History, Failures]), always, toggle_failures;
     "export", "o", "export", "write this deploy as JSON to a file", Scope::In(&[History, Replay]), has_row_or_replay, export;
     "compare", "=", "compare", "compare this deploy with a marked one", Scope::In(&[History]), has_row, compare_deploys;
+    "go-back", "b", "go back…", "stage its earlier configuration; asks", Scope::In(&[History]), can_go_back, ask_go_back;
     "history-reload", "r", "", "reload the history", Scope::In(&[History, Failures]), always, reload_history;
     // State
     "state-refresh", "F", "refresh…", "stage a refresh of this resource only", Scope::In(&[State]), on_resource, refresh_resource;

@@ -9,7 +9,8 @@ use crate::app::format::{aligned, count, date_s, duration};
 use crate::app::state::State;
 use crate::app::text::width;
 use model::{
-    ComparedOperation, DeployComparison, DeploySummary, DifferenceKind, OperationDifference,
+    ComparedOperation, DeployComparison, DeploySummary, DifferenceKind, FileDifference,
+    OperationDifference,
 };
 
 /// Maximum number of operations.
@@ -71,6 +72,12 @@ fn push_files(c: &DeployComparison, doc: &mut Doc) {
     if files.is_empty() {
         doc.push(line(Role::Dim, "  the same files"));
     }
+    doc.extend(file_differences(files));
+}
+
+/// Renders files that differ, with their lines.
+pub fn file_differences(files: &[FileDifference]) -> Doc {
+    let mut doc = Doc::new();
     for file in files {
         let (sign, role) = match file.kind {
             DifferenceKind::Changed => ("~", Role::Update),
@@ -83,13 +90,14 @@ fn push_files(c: &DeployComparison, doc: &mut Doc) {
         ]);
         match file.kind {
             DifferenceKind::Changed => doc.extend(difference(&file.texts.0, &file.texts.1)),
-            DifferenceKind::New => push_text(doc, role, "      ", &file.texts.1),
+            DifferenceKind::New => push_text(&mut doc, role, "      ", &file.texts.1),
             DifferenceKind::Removed => {
                 let lines = count(file.texts.0.lines().count(), "line");
                 doc.push(line(Role::Dim, format!("      {lines}")));
             }
         }
     }
+    doc
 }
 
 fn push_operations(all: &[OperationDifference], doc: &mut Doc) {

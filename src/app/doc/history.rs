@@ -75,6 +75,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             ("enter", "shows the operations of this deploy, step by step"),
             ("v", "shows the failures of all deploys"),
             ("o", "saves the deploy as JSON"),
+            ("b", "stages the configuration of this deploy; asks first"),
         ],
     );
     doc

@@ -3,10 +3,10 @@
 
 use super::launches::next_launch;
 use super::{Doc, Line, Role, line, push_heading, span};
-use crate::app::format::{count, elapsed};
+use crate::app::format::{count, duration, elapsed};
 use crate::app::state::State;
 use model::view::{CallView, Staging};
-use model::{MethodName, PluginState, StageMode};
+use model::{Action, ChangeView, MethodName, PluginState, StageMode, StageSummary};
 
 /// Maximum number of calls in the list; the rest is counted.
 const MAX_CALLS: usize = 20;
@@ -178,4 +178,34 @@ fn activity(method: &MethodName) -> &str {
 fn indented(mut l: Line) -> Line {
     l.insert(0, span(Role::Plain, "  "));
     l
+}
+
+/// Maximum number of addresses in a message.
+const NAMED: usize = 3;
+
+/// Message about a new stage. Another configuration than the one on disk may destroy what the
+/// operator has forgotten, so those objects are named.
+pub fn staged_message(s: &StageSummary) -> String {
+    let took = duration(s.took_ms);
+    match s.configuration_of {
+        Some(_) => format!("staged in {took}: {}", destroyed(s)),
+        None => format!("staged in {took}"),
+    }
+}
+
+/// Names the objects that a stage destroys or replaces.
+fn destroyed(s: &StageSummary) -> String {
+    let lost = |c: &&ChangeView| {
+        c.action == Action::Destroy
+            || matches!(c.action, Action::Replace | Action::ReplaceCreateFirst)
+    };
+    let all: Vec<&str> = s.changes.iter().filter(lost).map(|c| &*c.address).collect();
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match &all[..all.len().min(NAMED)] {
+        [] => "would destroy nothing".to_owned(),
+        named => format!("would destroy {}{more}", named.join(", ")),
+    }
 }

@@ -7,7 +7,7 @@ use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, KeyCode};
 use crate::app::msg::Effect;
 use crate::app::state::{Screen, State};
-use model::{StageId, WorkspacePlugin};
+use model::{DeployId, StageId, WorkspacePlugin};
 
 /// Action after a confirmation, in addition to its effects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum After {
     Doctor,
     /// Create a workspace and switch to it.
     CreateWorkspace(String),
+    /// Stage the configuration of a deploy.
+    StageConfiguration(DeployId),
 }
 
 /// Words of the two answers.
@@ -197,6 +199,9 @@ impl Confirm {
             }
             After::Doctor => state.open(Doctor::default()),
             After::CreateWorkspace(name) => workspaces::open(state, name, true, effects),
+            After::StageConfiguration(deploy) => {
+                command::stage_configuration(state, effects, deploy);
+            }
         }
     }
 }

@@ -308,6 +308,10 @@ fn write_subject(state: &State, l: &mut Line) {
         return;
     };
     l.push(span(Role::Strong, format!("stage #{}", s.stage)));
+    if let Some(deploy) = s.configuration_of {
+        let text = format!(" · configuration of deploy #{deploy}");
+        l.push(span(Role::Warn, text));
+    }
     if let Some(deploy) = state.deploy_of_stage() {
         applied::write_subject(state, deploy, l);
         return;

@@ -77,6 +77,10 @@ fn add_named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
 /// Describes the deploy, except for destroys and replacements by address.
 fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     let mut body = vec![pair("workspace", span(Role::Strong, workspace(state)))];
+    if let Some(deploy) = s.configuration_of {
+        let text = format!("of deploy #{deploy}, not the files on disk");
+        body.push(pair("configuration", span(Role::Warn, text)));
+    }
     match s.mode {
         // Such a stage has drift to accept and no changes to count.
         StageMode::RefreshOnly => body.extend(drift_to_accept(s)),

@@ -1,6 +1,6 @@
 //! Commands of the Stage and Deploy screens, and those of the State screen that stage one resource.
 
-use super::has_change;
+use super::{can_stage, has_change, has_row};
 use crate::app::command::Available;
 use crate::app::doc;
 use crate::app::doc::{Line, Role, line};
@@ -8,9 +8,9 @@ use crate::app::filter::{term_of, with_term};
 use crate::app::format::count;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
-use crate::app::popups::{Ladder, Message};
+use crate::app::popups::{After, Answers, Confirm, Ladder, Message};
 use crate::app::state::*;
-use model::{Diagnostic, StageMode, StageRequest};
+use model::{DeployId, Diagnostic, FileDifference, StageMode, StageRequest};
 
 /// Operations that the command `operations` shows one after the other, as values of `state:`.
 const OPERATION_STATES: &[&str] = &["failed,unknown", "waiting,not-attempted", "done"];
@@ -200,6 +200,61 @@ pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
         },
     );
     state.show_message(format!("staging {unfinished} of deploy #{deploy}"));
+}
+
+/// Requires a deploy under the cursor and nothing running.
+pub fn can_go_back(state: &State) -> Available {
+    can_stage(state)?;
+    has_row(state)
+}
+
+/// Compares the configuration of the deploy under the cursor with the files on disk. The answer
+/// asks for a confirmation.
+pub fn ask_go_back(state: &mut State, effects: &mut Vec<Effect>) {
+    let row = state.selected();
+    let all = state.loaded.history.as_ref();
+    if let Some(d) = row.and_then(|row| all?.get(row.index)) {
+        effects.push(Effect::CompareConfiguration(d.deploy));
+    }
+}
+
+/// Asks to stage the configuration of a deploy, of which these files differ from those on disk.
+pub fn confirm_going_back(state: &mut State, deploy: DeployId, files: Option<&[FileDifference]>) {
+    let differ = match files {
+        None => "The files on disk have errors, so they are not compared.".to_owned(),
+        Some([]) => "No configuration file differs from those on disk.".to_owned(),
+        Some([_]) => "1 configuration file differs from those on disk:".to_owned(),
+        Some(files) => format!(
+            "{} configuration files differ from those on disk:",
+            files.len()
+        ),
+    };
+    let text = "Your files stay as they are, and nothing is applied yet. The values of variables and \
+                the text files that functions read are those of the deploy, too.";
+    let mut body = vec![
+        line(Role::Plain, text),
+        Line::new(),
+        line(Role::Strong, differ),
+    ];
+    body.extend(doc::file_differences(files.unwrap_or_default()));
+    state.open(Confirm {
+        title: format!("Stage the configuration of deploy #{deploy}?"),
+        body,
+        answers: Answers::action("Stage"),
+        loses_nothing: true,
+        after: After::StageConfiguration(deploy),
+        ..Confirm::default()
+    });
+}
+
+pub fn stage_configuration(state: &mut State, effects: &mut Vec<Effect>, deploy: DeployId) {
+    // Without the variables of the console, which would override the values of the deploy.
+    let plan = StageRequest {
+        configuration_of: Some(deploy),
+        ..StageRequest::default()
+    };
+    request(state, effects, plan);
+    state.show_message(format!("staging the configuration of deploy #{deploy}"));
 }
 
 pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {

@@ -363,6 +363,30 @@ fn history() -> Vec<KeyCase> {
             c.shows("~ main.tf");
             c.shows("aws_eip.old  no operation            → ✓ destroy  1.2 s");
         }),
+        story("go-back", &[History], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::CompareConfiguration(31)]);
+            let files = fixture::comparison().files;
+            c.answer(Answer::ConfigurationDifference(31, files));
+            c.shows("Stage the configuration of deploy #31?");
+            c.shows("1 configuration file differs from those on disk:");
+            c.shows("~ main.tf");
+            c.press("y");
+            let request = StageRequest {
+                configuration_of: Some(31),
+                ..StageRequest::default()
+            };
+            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
+            assert_eq!(tab(c), "3 Stage");
+            c.event(EventKind::Staged(
+                StageSummary {
+                    configuration_of: Some(31),
+                    ..fixture::summary()
+                }
+                .into(),
+            ));
+            c.shows("stage #12 · configuration of deploy #31");
+            c.shows("would destroy aws_instance.web, aws_eip.old");
+        }),
         story("export", &[History, Replay], |c, _| {
             assert_eq!(c.take_effects(), [Effect::Export(31)]);
             c.answer(Answer::Done("written to flightdeck-deploy-31.json".into()));
