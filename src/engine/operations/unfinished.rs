@@ -242,6 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn rest_of_a_deploy_of_an_earlier_configuration_is_of_that_configuration() {
+        let failed = [operation("x_y.b", OperationState::Failed)];
+        for (before, expected) in [(Some(2), Some(4)), (None, None)] {
+            let then = StageRequest {
+                configuration_of: before,
+                ..asked()
+            };
+            let now = StageRequest::default();
+            let request = unfinished_request(now, 4, &record(then), &failed).unwrap();
+            assert_eq!(request.configuration_of, expected);
+        }
+    }
+
+    #[test]
     fn replacement_with_an_existing_new_object_is_not_requested_again() {
         let mut half = operation("x_y.a", OperationState::HalfReplaced);
         let request = |o: &Operation| {
