@@ -36,7 +36,8 @@ use tokio_util::task::TaskTracker;
 const CALLS: u32 = 100_000;
 const WAITING: usize = 10_000;
 const LINES_A_SECOND: u32 = 100_000;
-/// Interval of the frames of events, and the longest time that a key may take beside a large deploy.
+/// Interval of the frames of events, and the longest time that a key may take beside a large
+/// deploy.
 const FRAME: Duration = Duration::from_millis(33);
 const KEY: Duration = Duration::from_millis(16);
 
