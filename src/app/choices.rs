@@ -10,7 +10,7 @@ use super::list::ListState;
 use super::log::Log;
 use super::rows::sorts;
 use super::state::{Context, Frame, State};
-use model::{DeployId, UnixMs};
+use model::{DeployId, StageRequest, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +46,9 @@ pub struct Choices {
     /// Newest deploy that the operator has seen, by directory and workspace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub seen_deploys: BTreeMap<String, DeployId>,
+    /// Plan options, by directory and workspace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub plan_options: BTreeMap<String, StageRequest>,
     /// Sort orders by list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sort: BTreeMap<String, ListSort>,
@@ -94,6 +97,7 @@ impl Choices {
             filters: state.filters.history.clone(),
             acknowledged: state.incident_log.kept.clone(),
             seen_deploys: state.seen.newest.clone(),
+            plan_options: state.options.remembered.clone(),
             sort: sort.collect(),
         }
     }
@@ -111,6 +115,7 @@ impl Choices {
         state.trees.flat = self.flat_lists.unwrap_or_default();
         state.incident_log.kept.clone_from(&self.acknowledged);
         state.seen.newest.clone_from(&self.seen_deploys);
+        state.options.remembered.clone_from(&self.plan_options);
         state.filters.history.clear();
         for query in &self.filters {
             state.filters.remember(query);
@@ -139,6 +144,7 @@ pub struct KeptChoices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::VariableFlag;
 
     #[test]
     fn choices_are_restored_from_their_file_format() {
@@ -152,6 +158,18 @@ mod tests {
         state.filters.remember("action:create !web");
         state.incident_log.kept = [("e752509dd65aa7dd".to_owned(), 7)].into();
         state.seen.newest = [("/shop default".to_owned(), 31)].into();
+        let plan = StageRequest {
+            no_refresh: true,
+            variables: vec![
+                VariableFlag::File("eu.tfvars".into()),
+                VariableFlag::Value {
+                    name: "note".into(),
+                    text: "two\nlines \"quoted\"".into(),
+                },
+            ],
+            ..StageRequest::default()
+        };
+        state.options.remembered = [("/shop default".to_owned(), plan)].into();
         for context in Context::ALL {
             let list = &mut state.lists[*context as usize];
             (list.sort, list.descending) = (sorts(*context).len() - 1, true);

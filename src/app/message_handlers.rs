@@ -450,7 +450,10 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         Answer::Declaration(None) => {
             state.show_error("the configuration does not contain this block");
         }
-        Answer::Variables(all) => state.loaded.variables = Some(*all),
+        Answer::Variables(all) => {
+            state.loaded.variables = Some(*all);
+            state.forget_sensitive_values();
+        }
         Answer::Rollout(group, rollout) => on_loaded_rollout(state, &group, rollout, effects),
         Answer::Logs(rows) => state
             .log

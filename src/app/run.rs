@@ -207,6 +207,7 @@ async fn run_on<S: Surface>(
         if let Some(before) = before.take() {
             state.take_over_view(before);
         }
+        state.recall_options();
         // Reported once, not in each workspace.
         options.problems.clear();
         let (answers, mut inbox) = mpsc::channel(ANSWER_QUEUE);

@@ -11,6 +11,7 @@ mod loaded;
 mod messages;
 mod place;
 mod questions;
+mod remembered_options;
 mod seen;
 mod selections;
 mod stage_difference;
@@ -136,6 +137,7 @@ impl State {
             return;
         }
         // The same workspace was reopened after an installation: keeps its result on the screen.
+        self.options.plan = before.options.plan;
         self.incident_log = before.incident_log;
         self.frame.toast = toast;
         self.view.install = before.view.install;

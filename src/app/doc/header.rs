@@ -113,15 +113,14 @@ fn plan_options(state: &State) -> Option<Part> {
         1 => String::new(),
         n => format!(" +{}", n - 1),
     };
+    let (mark, word) = match state.are_options_remembered() {
+        true => (" (remembered)", "remembered option"),
+        false => ("", "plan option"),
+    };
+    let short = format!("  {}", count(options.len(), word));
     Some(Part {
-        line: line(Role::Warn, format!("  {first}{more}")),
-        forms: vec![(
-            9,
-            line(
-                Role::Warn,
-                format!("  {}", count(options.len(), "plan option")),
-            ),
-        )],
+        line: line(Role::Warn, format!("  {first}{more}{mark}")),
+        forms: vec![(9, line(Role::Warn, short))],
     })
 }
 

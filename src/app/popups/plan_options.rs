@@ -163,6 +163,48 @@ impl PlanOptions {
         remove_flag(&mut state.options.plan, &flag);
         effects.push(Effect::LoadVariables(state.options.plan.clone()));
     }
+
+    /// Input of the edited option, or the keys and the storage of all options.
+    fn foot(&self, state: &State, cells: usize) -> Vec<Part> {
+        match &self.edited {
+            Some((edited, entry)) => {
+                // A secret is not shown, only that something is typed.
+                let hidden = matches!(
+                    edited,
+                    Edited::Variable {
+                        is_secret: true,
+                        ..
+                    }
+                );
+                let shown = match hidden {
+                    true => Entry::new(&"•".repeat(entry.text().chars().count())),
+                    false => entry.clone(),
+                };
+                vec![
+                    Part::input(&edited.label(), &shown),
+                    Part::Blank,
+                    Part::keys(&[("enter", "sets it"), ("esc", "closes")]),
+                ]
+            }
+            None => {
+                let text = vec![line(Role::Dim, remembered(state))];
+                let keys = Part::keys(&[
+                    ("enter", "set"),
+                    ("x", "remove"),
+                    ("t", "target"),
+                    ("e", "exclude"),
+                    ("R", "replace"),
+                    ("r", "refresh on or off"),
+                    ("f", "file of values"),
+                    ("s", "stage"),
+                    ("m", "remember"),
+                    ("F", "forget"),
+                    ("esc", "close"),
+                ]);
+                vec![Part::Text(doc::wrap(&text, cells)), Part::Blank, keys]
+            }
+        }
+    }
 }
 
 impl Content for PlanOptions {
@@ -192,6 +234,8 @@ impl Content for PlanOptions {
                 state.options.plan.no_refresh = !state.options.plan.no_refresh;
             }
             key if key == Key::char('x') => self.remove(state, effects),
+            key if key == Key::char('m') => state.remember_options(),
+            key if key == Key::char('F') => state.forget_options(),
             key => {
                 if let Some(by) = key.step() {
                     self.selected = moved(self.selected, by, rows(state).len());
@@ -237,43 +281,28 @@ impl Content for PlanOptions {
             let words = vec![line(Role::Dim, &v.description)];
             below.extend([Part::Text(doc::wrap(&words, cells)), Part::Blank]);
         }
-        match &self.edited {
-            Some((edited, entry)) => {
-                // A secret is not shown, only that something is typed.
-                let hidden = matches!(
-                    edited,
-                    Edited::Variable {
-                        is_secret: true,
-                        ..
-                    }
-                );
-                let shown = match hidden {
-                    true => Entry::new(&"•".repeat(entry.text().chars().count())),
-                    false => entry.clone(),
-                };
-                below.extend([
-                    Part::input(&edited.label(), &shown),
-                    Part::Blank,
-                    Part::keys(&[("enter", "sets it"), ("esc", "closes")]),
-                ]);
-            }
-            None => below.push(Part::keys(&[
-                ("enter", "set"),
-                ("x", "remove"),
-                ("t", "target"),
-                ("e", "exclude"),
-                ("R", "replace"),
-                ("r", "refresh on or off"),
-                ("f", "file of values"),
-                ("s", "stage"),
-                ("esc", "close"),
-            ])),
-        }
+        below.extend(self.foot(state, cells));
         Page {
             below,
             ..Page::new("Plan options", Role::Key, Part::List(list))
         }
     }
+}
+
+/// Text about the options that the next console of the workspace starts with.
+fn remembered(state: &State) -> String {
+    let stored = state.remembered_options();
+    let kept = match stored {
+        None => "These options end with this console. m remembers them for the next consoles of this workspace.".to_owned(),
+        Some(stored) if *stored == state.storable_options() => {
+            "Remembered for this workspace. F forgets them.".to_owned()
+        }
+        Some(stored) => format!(
+            "This workspace remembers {}. m remembers the options above instead, F forgets.",
+            doc::plan_options(stored).join(", ")
+        ),
+    };
+    format!("{kept} Values of sensitive variables are never stored.")
 }
 
 fn row_line(state: &State, row: &Row<'_>, name: usize) -> Line {

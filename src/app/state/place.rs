@@ -3,6 +3,7 @@
 use super::Fault;
 use crate::app::keymap::KeyMap;
 use model::StageRequest;
+use std::collections::BTreeMap;
 
 /// Workspace that the console shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,11 @@ impl Place {
             configured: true,
         }
     }
+
+    /// Directory and name of the workspace, the key of choices that belong to it.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.directory, self.workspace)
+    }
 }
 
 /// Options from flags, settings and environment.
@@ -44,6 +50,8 @@ pub struct Options {
     pub typed_from: usize,
     /// Plan options of each stage: variables, targets and others.
     pub plan: StageRequest,
+    /// Plan options to start with, by directory and workspace.
+    pub remembered: BTreeMap<String, StageRequest>,
     /// The operator's choices are stored for the next console.
     pub keeps_choices: bool,
 }
@@ -58,6 +66,7 @@ impl Default for Options {
             parallelism: 10,
             typed_from: 5,
             plan: StageRequest::default(),
+            remembered: BTreeMap::new(),
             keeps_choices: false,
         }
     }

@@ -23,7 +23,7 @@ impl State {
     pub fn see_deploys(&mut self) {
         let history = self.loaded.history.iter().flatten();
         let newest = history.map(|d| d.deploy).max();
-        let place = format!("{} {}", self.place.directory, self.place.workspace);
+        let place = self.place.key();
         let seen = &mut self.seen;
         if !seen.is_known {
             seen.before = seen.newest.get(&place).copied();

@@ -1,6 +1,7 @@
 //! Tests of the plan options: variables, targets, and the stages that they apply to.
 
 use super::Console;
+use crate::app::choices::Choices;
 use crate::app::msg::{Answer, Effect};
 use model::*;
 
@@ -123,4 +124,95 @@ fn missing_value_opens_the_form() {
         text: "No value for required variable".into(),
     });
     c.shows("╭─ Plan options ─");
+}
+
+/// Console that begins with the stored choices of another one.
+fn next_console(before: &Console, workspace: &str, flags: StageRequest) -> Console {
+    let mut c = Console::new(120, 40);
+    c.state.place.workspace = workspace.to_owned();
+    c.state.options.plan = flags;
+    // Through the format of the file.
+    let text = toml::to_string(&Choices::of(&before.state)).unwrap();
+    let stored: Choices = toml::from_str(&text).unwrap();
+    stored.apply(&mut c.state);
+    c.state.options.keeps_choices = true;
+    c.state.recall_options();
+    c
+}
+
+#[test]
+fn remembered_options_start_the_next_console_of_the_workspace_without_secrets() {
+    let mut c = opened();
+    c.state.options.keeps_choices = true;
+    c.shows("These options end with this console.");
+    c.shows("Values of sensitive variables are never stored.");
+    c.press("m");
+    c.shows("no plan option that can be remembered");
+    c.press("enter");
+    c.type_text("hunter2");
+    c.press("enter down enter");
+    c.type_text("us");
+    c.press("enter t");
+    c.type_text("module.app");
+    c.press("enter r m");
+    c.shows("--var=region; not --var=password: …");
+    c.shows("Remembered for this workspace. F forgets them.");
+    // The password is among the options of this console, and not remembered.
+    c.hides("(remembered)");
+    let text = toml::to_string(&Choices::of(&c.state)).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+
+    let here = c.state.place.workspace.clone();
+    let kept = StageRequest {
+        target: vec!["module.app".into()],
+        no_refresh: true,
+        ..StageRequest::with_variables(vec![value("region", "us")])
+    };
+    let mut next = next_console(&c, &here, StageRequest::default());
+    assert_eq!(next.state.options.plan, kept);
+    next.shows("--target=module.app +2 (remembered)");
+    let other = next_console(&c, "prod", StageRequest::default());
+    assert_eq!(other.state.options.plan, StageRequest::default());
+    // A flag on the command line replaces all of them.
+    let flags = StageRequest {
+        exclude: vec!["module.db".into()],
+        ..StageRequest::default()
+    };
+    let mut flagged = next_console(&c, &here, flags.clone());
+    assert_eq!(flagged.state.options.plan, flags);
+    flagged.hides("(remembered)");
+    flagged.press("3 ctrl-o");
+    flagged.shows("This workspace remembers --target=module.app, --refresh=false, --var=region.");
+
+    next.press("3 ctrl-o F");
+    next.shows("the next console of this workspace starts without plan options");
+    assert_eq!(
+        next.state.options.plan, kept,
+        "this console goes on with them"
+    );
+    let after = next_console(&next, &here, StageRequest::default());
+    assert_eq!(after.state.options.plan, StageRequest::default());
+}
+
+#[test]
+fn stored_value_of_a_variable_that_became_sensitive_is_removed() {
+    let mut c = opened();
+    c.state.options.keeps_choices = true;
+    c.press("down enter");
+    c.type_text("us");
+    c.press("enter m");
+    assert!(c.state.are_options_remembered());
+    c.answer(Answer::Variables(Box::new(RootVariables {
+        all: vec![variable("region", None, true)],
+        problem: None,
+    })));
+    assert_eq!(c.state.remembered_options(), None);
+}
+
+#[test]
+fn console_that_stores_nothing_remembers_no_options() {
+    let mut c = opened();
+    c.press("r m");
+    c.shows("cannot remember plan options: this console stores nothing");
+    c.shows("These options end with this console.");
 }
