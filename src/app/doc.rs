@@ -37,7 +37,7 @@ pub use change::{
 pub use comparison::{comparison, file_differences};
 pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
 pub use diagnostic::{diagnostic, diagnostics};
-pub use gauge::{LEVELS, bar, gauge, sparkline};
+pub use gauge::{LEVELS, bar, gauge, maximum, sparkline, sum};
 pub use header::{PluginCounts, badge, header, status};
 pub use history::{
     deploy_head, deploy_summary, failed_with, failure_group, failure_head, failure_status,

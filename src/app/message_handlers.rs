@@ -14,26 +14,6 @@ use model::*;
 use model::{PluginEvent, PluginState};
 use std::sync::Arc;
 
-/// Number of samples in the charts of the Calls screen, one per second.
-const SAMPLES: usize = 240;
-
-pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u64) {
-    if queue.len() == SAMPLES {
-        queue.pop_front();
-    }
-    queue.push_back(value);
-}
-
-/// Raises the numbers of the next sample to those of the present calls.
-pub(super) fn count_calls(state: &mut State) {
-    let calls = state.view.calls.values();
-    let running = calls.filter(|c| c.started_at.is_some()).count();
-    let waiting = state.view.calls.len() - running;
-    let (most_waiting, most_running) = &mut state.samples.most_now;
-    *most_waiting = (*most_waiting).max(waiting as u64);
-    *most_running = (*most_running).max(running as u64);
-}
-
 pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
@@ -46,6 +26,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
     }
     // The clock ticks once per second, so events may be newer.
     state.now = state.now.max(event.at);
+    state.samples.apply(&state.view, &event.kind);
     match &event.kind {
         EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
         EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => {
@@ -72,12 +53,6 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
         EventKind::UntrustedPlugins { plugins } => {
             state.questions.found_plugins(!plugins.is_empty());
-        }
-        EventKind::CallQueued(_) | EventKind::CallStarted(_) => count_calls(state),
-        EventKind::CallFinished(f) if !f.covers => {
-            let samples = &mut state.samples;
-            samples.took_now.push(f.took_ms);
-            samples.by_plugin.entry(f.plugin.clone()).or_default().1 += 1;
         }
         // Staging reads the configuration again.
         EventKind::StageStarted(_) => forget_load_error(state),

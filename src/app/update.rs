@@ -7,7 +7,7 @@ use super::groups::is_failed_member;
 use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
-use super::message_handlers::{count_calls, on_answer, on_event, push_sample};
+use super::message_handlers::{on_answer, on_event};
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
 use super::requests::{ask_for_operations, ask_for_schema, follow_foreign_rollouts};
@@ -248,20 +248,7 @@ fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
     if let Some(r) = state.loaded.replay.as_mut().filter(|r| r.is_playing) {
         r.play(passed);
     }
-    count_calls(state);
-    let (waiting, running) = std::mem::take(&mut state.samples.most_now);
-    push_sample(&mut state.samples.running, running);
-    push_sample(&mut state.samples.waiting, waiting);
-    // The next second begins with the present calls.
-    count_calls(state);
-    let mut took = std::mem::take(&mut state.samples.took_now);
-    took.sort_unstable();
-    push_sample(&mut state.samples.finished, took.len() as u64);
-    let p95 = took.get((took.len() * 95).div_ceil(100).saturating_sub(1));
-    push_sample(&mut state.samples.p95_ms, p95.copied().unwrap_or(0));
-    for (samples, now) in state.samples.by_plugin.values_mut() {
-        push_sample(samples, std::mem::take(now));
-    }
+    state.samples.end_second(&state.view);
     state.expire_message();
     follow_foreign_rollouts(state, effects);
     if !state.place.configured && state.questions.seek_configuration() {

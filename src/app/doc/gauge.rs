@@ -1,6 +1,7 @@
 //! Progress bars: a heavy line for the part, a light one for the rest.
 
 use super::{Line, Role, omittable};
+use std::collections::VecDeque;
 
 /// Bars of one cell, from the lowest to the full one.
 pub const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -24,23 +25,24 @@ pub fn gauge(role: Role, part: usize, whole: usize, cells: usize) -> Line {
     ]
 }
 
-/// Draws the newest values of a row of samples in `cells` cells of `each` samples, scaled to the
-/// largest cell, which leaves a gap to the row above. Empty if all are 0.
+/// Draws the newest values of a row of samples in `cells` cells, each the sum or the maximum of
+/// `each` samples, scaled to the largest cell, which leaves a gap to the row above. Empty if all
+/// are 0.
 pub fn sparkline(
     role: Role,
-    samples: impl DoubleEndedIterator<Item = u64>,
-    each: usize,
-    cells: usize,
+    samples: &VecDeque<u64>,
+    (each, cells): (usize, usize),
+    join: fn(&[u64]) -> u64,
 ) -> Line {
-    let newest: Vec<u64> = samples.rev().take(each * cells).collect();
-    let mut sums: Vec<u64> = newest.chunks(each).map(|part| part.iter().sum()).collect();
-    let most = sums.iter().max().copied().unwrap_or(0);
+    let newest: Vec<u64> = samples.iter().rev().take(each * cells).copied().collect();
+    let mut values: Vec<u64> = newest.chunks(each).map(join).collect();
+    let most = values.iter().max().copied().unwrap_or(0);
     if most == 0 {
         return Line::new();
     }
-    sums.resize(cells, 0);
+    values.resize(cells, 0);
     let level = |n: &u64| LEVELS[usize::try_from((n * 6).div_ceil(most)).unwrap_or(0).min(6)];
-    let parts: Vec<&[u64]> = sums.chunk_by(|a, b| (*a == 0) == (*b == 0)).collect();
+    let parts: Vec<&[u64]> = values.chunk_by(|a, b| (*a == 0) == (*b == 0)).collect();
     let parts = parts.into_iter().rev();
     parts
         .map(|part| {
@@ -48,6 +50,16 @@ pub fn sparkline(
             omittable(role, part.iter().rev().map(level).collect::<String>())
         })
         .collect()
+}
+
+/// Sum of samples, for [`sparkline`].
+pub fn sum(samples: &[u64]) -> u64 {
+    samples.iter().sum()
+}
+
+/// Maximum of samples, for [`sparkline`].
+pub fn maximum(samples: &[u64]) -> u64 {
+    samples.iter().max().copied().unwrap_or(0)
 }
 
 /// Draws a duration relative to the usual one.
@@ -63,12 +75,19 @@ mod tests {
     use crate::app::doc::plain;
 
     #[test]
-    fn sparkline_sums_the_newest_samples_and_is_empty_without_any() {
-        let drawn = |samples: &[u64]| plain(&sparkline(Role::Ok, samples.iter().copied(), 2, 3));
+    fn sparkline_joins_the_newest_samples_and_is_empty_without_any() {
+        let joined = |samples: &[u64], join| {
+            let samples = samples.iter().copied().collect();
+            plain(&sparkline(Role::Ok, &samples, (2, 3), join))
+        };
+        let drawn = |samples: &[u64]| joined(samples, sum);
         assert_eq!(drawn(&[]), "");
         assert_eq!(drawn(&[0, 0]), "");
         assert_eq!(drawn(&[5, 2]), "▁▁▇");
         assert_eq!(drawn(&[9, 9, 1, 0, 0, 0, 7, 0]), "▂▁▇");
+        // The oldest cell has one sample.
+        assert_eq!(joined(&[5, 5, 5, 4, 5], maximum), "▇▇▇");
+        assert_eq!(joined(&[6, 0, 3, 2, 1], maximum), "▇▄▃");
     }
 
     #[test]

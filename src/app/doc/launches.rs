@@ -2,9 +2,11 @@
 //! launches; then the resources and the last calls of the plugin.
 
 use super::plugin::processes;
-use super::{Doc, Line, Role, beside, finished_line, line, push_heading, push_text, span};
+use super::{
+    Doc, Line, Role, beside, finished_line, line, maximum, push_heading, push_text, span, sparkline,
+};
 use crate::app::command::named;
-use crate::app::format::{aligned, clock, count, duration, elapsed, until};
+use crate::app::format::{aligned, bytes, clock, count, duration, elapsed, until};
 use crate::app::layout;
 use crate::app::screens::push_keys;
 use crate::app::state::State;
@@ -16,6 +18,8 @@ use model::{LaunchAttempt, NO_TRANSFORMERS, PhaseName, PluginState, VerdictKind}
 const MAX_OUTPUT_LINES: usize = 16;
 /// Maximum number of resources, and of calls.
 const LISTED: usize = 8;
+/// Seconds of a cell of the usage, and number of its cells.
+const USAGE: (usize, usize) = (5, 24);
 /// Width of the bars of the phases.
 const BAR_CELLS: u64 = 48;
 
@@ -52,6 +56,7 @@ pub fn launches(state: &State, p: &PluginView) -> Doc {
     let mut next = Doc::new();
     push_next(state, p, &mut next);
     let mut doc = beside(doc, next, layout::detail_size(state).0);
+    push_usage(state, p, &mut doc);
     if let Some(newest) = p.attempts.back() {
         if !doc.is_empty() {
             doc.push(Line::new());
@@ -64,6 +69,39 @@ pub fn launches(state: &State, p: &PluginView) -> Doc {
     push_calls(state, p, &mut doc);
     push_source(p, &mut doc);
     doc
+}
+
+/// Appends the memory and the durations of calls of the last minutes, if there are any.
+fn push_usage(state: &State, p: &PluginView, doc: &mut Doc) {
+    let Some(samples) = state.samples.by_plugin.get(&p.id) else {
+        return;
+    };
+    let mut lines = Doc::new();
+    for (name, samples, format) in [
+        ("memory", &samples.memory, bytes as fn(u64) -> String),
+        ("calls, p95", &samples.p95_ms, duration),
+    ] {
+        let chart = sparkline(Role::Ok, samples, USAGE, maximum);
+        let newest = samples.iter().rev().take(USAGE.0 * USAGE.1);
+        // 0 is a second without a process or without calls.
+        let known = newest.copied().filter(|n| *n > 0);
+        let Some(least) = known.clone().min() else {
+            continue;
+        };
+        let range = match known.max().unwrap_or(least) {
+            most if format(most) == format(least) => format(most),
+            most => format!("{} to {}", format(least), format(most)),
+        };
+        let mut l = vec![span(Role::Plain, format!("  {name:<10}  "))];
+        l.extend(chart);
+        l.push(span(Role::Plain, format!("  {range}")));
+        lines.push(l);
+    }
+    if !lines.is_empty() {
+        let seconds = USAGE.0 * USAGE.1;
+        push_heading(doc, format!("usage in the last {seconds} s"));
+        doc.extend(lines);
+    }
 }
 
 /// Explains why there is no launch.

@@ -277,8 +277,8 @@ const RECENT: (usize, usize) = (5, 12);
 /// Cell of the calls that finished in the last minute.
 fn recent_calls(state: &State, p: &PluginView) -> Line {
     let samples = state.samples.by_plugin.get(&p.id);
-    samples.map_or_else(Line::new, |(samples, _)| {
-        doc::sparkline(Role::Ok, samples.iter().copied(), RECENT.0, RECENT.1)
+    samples.map_or_else(Line::new, |samples| {
+        doc::sparkline(Role::Ok, &samples.finished, RECENT, doc::sum)
     })
 }
 

@@ -8,7 +8,7 @@ use model::{
     Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView, Operation,
     OutputRow, PluginId, RootVariables, SavedSelection, StateRow,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Reason why a change was selected or deselected together with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,23 +17,6 @@ pub struct ImpliedSelection {
     pub selected: bool,
     /// The change that caused it.
     pub cause: String,
-}
-
-/// Samples for the charts of the Calls screen, one per second, newest last. Those of waiting and
-/// running calls are the maximum of their second, because many calls take less than that.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Samples {
-    pub waiting: VecDeque<u64>,
-    pub running: VecDeque<u64>,
-    pub finished: VecDeque<u64>,
-    /// 95th percentile of the durations of the calls that finished in each second; 0 without any.
-    pub p95_ms: VecDeque<u64>,
-    /// Durations of the calls that finished since the last sample, in milliseconds.
-    pub took_now: Vec<u64>,
-    /// Calls of each plugin that finished in each second, and since the last sample.
-    pub by_plugin: BTreeMap<PluginId, (VecDeque<u64>, u64)>,
-    /// Most calls that waited, and that ran at a time, since the last sample.
-    pub most_now: (u64, u64),
 }
 
 /// Failure to read the configuration or to launch its plugins.

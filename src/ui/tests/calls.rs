@@ -92,3 +92,34 @@ fn slow_call_is_marked_beside_its_usual_duration() {
     let row = c.line("  4 ms");
     assert!(row.ends_with("3 ms  ✓ ok"), "{row}");
 }
+
+#[test]
+fn detail_of_a_plugin_charts_its_memory_and_the_durations_of_its_calls() {
+    let mut c = Console::staged(120, 40);
+    c.press("1 j j");
+    c.shows("usage in the last 120 s");
+    c.shows("180 M");
+    c.hides("calls, p95");
+    for (second, took_ms) in [(0, 20), (5, 1_200), (10, 600)] {
+        finish(&mut c, 901 + second, took_ms);
+        c.event(EventKind::Plugin(PluginEvent::Usage {
+            plugin: fixture::id("hashicorp/aws"),
+            usage: Usage {
+                pid: 41_822,
+                cpu_percent: 3.2,
+                rss_bytes: (200 + second) << 20,
+            },
+        }));
+        (0..5).for_each(|_| c.tick(1_000));
+    }
+    let calls = c.line("calls, p95");
+    assert!(calls.contains("▁▂▇▄  20 ms to 1.2 s"), "{calls}");
+    let memory = c.line("memory ");
+    assert!(memory.contains("▇▇▇  180 M to 210 M"), "{memory}");
+    // A plugin without a process has used nothing.
+    c.press("k k");
+    c.hides("usage in the last");
+    c.press("j j");
+    c.state.frame.size = (80, 24);
+    assert!(c.line("memory ").contains("180 M to 210 M"));
+}

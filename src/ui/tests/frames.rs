@@ -12,7 +12,10 @@ fn each_screen_looks_as_committed() {
         let mut c = Console::deploying(w, h);
         for s in 0..90 {
             let finished = (s * 7 % 13) % 9;
-            c.state.samples.took_now = (1..=finished).map(|n| n * 40).collect();
+            for n in 1..=finished {
+                let plugin = fixture::id("hashicorp/aws");
+                c.state.samples.finish_call(&plugin, n * 40);
+            }
             c.tick(1);
         }
         c.answer(Answer::History(fixture::history()));
