@@ -40,6 +40,11 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::Plugin(PluginEvent::State { plugin, state: now }) => {
             on_plugin_state(state, plugin, now, effects);
         }
+        EventKind::Plugin(PluginEvent::Removed { plugin }) => {
+            state.show_message(format!(
+                "{plugin} was stopped: nothing requires it any more"
+            ));
+        }
         EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
             state.show_message(format!("group {}: {}", run.group, run.summary()));
         }

@@ -19,6 +19,7 @@ mod locks;
 mod plugin_search;
 mod process_replacement;
 mod released_providers;
+mod removed_plugin;
 mod resource_lifecycle;
 mod running_deploy;
 mod stability;

@@ -389,6 +389,10 @@ pub enum PluginEvent {
         plugin: PluginId,
         state: PluginState,
     },
+    /// The plugin is not required any more; it was stopped, and is not listed.
+    Removed {
+        plugin: PluginId,
+    },
     Attempt {
         plugin: PluginId,
         attempt: LaunchAttempt,

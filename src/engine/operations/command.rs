@@ -80,6 +80,8 @@ pub struct Operations {
     /// Keeps the running command on the executables that it started with.
     pinned: Mutex<Option<Pin>>,
     pub(super) locks: Arc<Locks>,
+    /// Addresses of the plugins that the configuration and the state required at the last look.
+    pub(super) required: Mutex<BTreeSet<String>>,
     /// Files of the configuration at the last look of a console.
     pub(super) watched_files: Mutex<WatchedFiles>,
     /// Notified when a request about a rollout is stored, because its deploy may run here.
@@ -143,6 +145,7 @@ impl Operations {
             orphans: Mutex::default(),
             pinned: Mutex::default(),
             locks,
+            required: Mutex::default(),
             watched_files: Mutex::default(),
             rollout_requests: Arc::default(),
             cleanups: TaskTracker::new(),

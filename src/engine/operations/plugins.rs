@@ -4,11 +4,12 @@ use super::command::{Operations, Switches};
 use super::error::WorkError;
 use super::reading::providers_in;
 use crate::error::{EngineError, NotFound, PluginProblem};
-use crate::provider_resolution::{self};
+use crate::provider_resolution::{self, ProviderSearch};
 use crate::stage::external_inputs::ExternalInputs;
 use crate::stage::scope::{Phase, WalkContext, timestamp};
 use crate::stage::values::Values;
 use calls::{CallContext, ProviderError};
+use model::mutex::lock;
 use model::*;
 use plugin::trust::Trust;
 use provider::{Provider, ProviderSchema};
@@ -56,6 +57,7 @@ impl Operations {
         let loaded = self.read(&self.backend_request()).await?;
         let state = self.state().await?;
         let sought = self.find_plugins(&loaded, providers_in(&state)).await?;
+        self.remove_unrequired(&sought).await;
         let addresses: BTreeSet<Arc<str>> = sought
             .resolved
             .values()
@@ -82,6 +84,24 @@ impl Operations {
     /// Ends the wait for the answer of a running call. Returns false if the call does not run.
     pub fn give_up_call(&self, call: CallId) -> bool {
         self.pool.give_up(call)
+    }
+
+    /// Stops and removes the plugins that were required before and are not any more.
+    pub(super) async fn remove_unrequired(&self, sought: &ProviderSearch) {
+        // A search that failed does not know what is required.
+        if sought
+            .problems
+            .iter()
+            .any(|p| p.severity == Severity::Error)
+        {
+            return;
+        }
+        let records = sought.records.iter();
+        let now: BTreeSet<String> = records.map(|(found, _)| found.address.clone()).collect();
+        let before = std::mem::replace(&mut *lock(&self.required), now.clone());
+        for address in before.difference(&now) {
+            self.pool.remove(address).await;
+        }
     }
 
     /// Runs a command on one plugin.

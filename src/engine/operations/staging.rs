@@ -88,6 +88,7 @@ impl Operations {
         // Before any provider is called, so that its output is redacted.
         self.register_sensitive(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
+        self.remove_unrequired(&sought).await;
         self.emit_diagnostics(convert_all(
             loaded.value_errors.iter(),
             &loaded.sources,

@@ -387,3 +387,23 @@ fn transformer_is_shown_as_unusable_and_blocks_nothing() {
         c.hides("cannot be staged");
     }
 }
+
+#[test]
+fn removed_plugin_leaves_the_list_and_the_header_also_if_its_last_line_comes_late() {
+    let mut c = Console::staged(120, 40);
+    c.press("1 g");
+    c.shows("2 of 4 plugins ready");
+    c.event(EventKind::Plugin(PluginEvent::Removed {
+        plugin: fixture::id("acme/legacy"),
+    }));
+    c.event(fixture::log("acme/legacy", LogLevel::Info, "stopping"));
+    c.event(EventKind::Plugin(PluginEvent::State {
+        plugin: fixture::id("acme/legacy"),
+        state: PluginState::Stopped,
+    }));
+    c.shows("acme/legacy was stopped: nothing requires it any more");
+    c.shows("2 of 3 plugins ready");
+    let frame = c.frame();
+    let list = frame.lines().skip(4).filter(|l| l.contains("acme/legacy "));
+    assert_eq!(list.count(), 1, "the message only:\n{frame}");
+}

@@ -106,22 +106,32 @@ impl View {
             })
     }
 
+    fn apply_state(&mut self, plugin: &PluginId, state: &PluginState) {
+        let is_end = matches!(state, PluginState::Stopped | PluginState::Disabled);
+        // The supervisor of a removed plugin ends later, which must not list it again.
+        if is_end && !self.plugins.contains_key(plugin) {
+            return;
+        }
+        let view = self.plugin(plugin);
+        // A replacement is not a restart, because it interrupts no calls.
+        let was_ready = matches!(view.state, PluginState::Ready { .. });
+        if matches!(state, PluginState::Ready { .. }) && !was_ready {
+            view.became_ready();
+        }
+        if !matches!(state, PluginState::Ready { .. } | PluginState::Draining) {
+            view.usage = None;
+            view.renewal = None;
+        }
+        view.state = state.clone();
+    }
+
     pub(super) fn apply_plugin(&mut self, at: UnixMs, event: &PluginEvent) {
         match event {
             PluginEvent::Found { plugin, found } => self.plugin(plugin).found = Some(found.clone()),
-            PluginEvent::State { plugin, state } => {
-                let view = self.plugin(plugin);
-                // A replacement is not a restart, because it interrupts no calls.
-                let was_ready = matches!(view.state, PluginState::Ready { .. });
-                if matches!(state, PluginState::Ready { .. }) && !was_ready {
-                    view.became_ready();
-                }
-                if !matches!(state, PluginState::Ready { .. } | PluginState::Draining) {
-                    view.usage = None;
-                    view.renewal = None;
-                }
-                view.state = state.clone();
+            PluginEvent::Removed { plugin } => {
+                self.plugins.remove(plugin);
             }
+            PluginEvent::State { plugin, state } => self.apply_state(plugin, state),
             PluginEvent::Attempt { plugin, attempt } => {
                 let view = self.plugin(plugin);
                 // A replacement has its own process, which does not serve yet.
@@ -138,14 +148,18 @@ impl View {
                 }
             }
             PluginEvent::Log { line } => {
-                self.plugin(&line.plugin).last_line = Some(line.text.clone())
+                // The last lines of a removed plugin may come late, and must not list it again.
+                if let Some(view) = self.plugins.get_mut(&line.plugin) {
+                    view.last_line = Some(line.text.clone());
+                }
             }
             // The log line in their place tells operators.
             PluginEvent::LinesLeftOut { .. } => {}
             PluginEvent::Usage { plugin, usage } => {
-                let view = self.plugin(plugin);
+                let view = self.plugins.get_mut(plugin);
                 // The usage of a replaced process is not the plugin's usage.
-                if !view.leaving.iter().any(|l| l.pid == Some(usage.pid)) {
+                let view = view.filter(|v| !v.leaving.iter().any(|l| l.pid == Some(usage.pid)));
+                if let Some(view) = view {
                     view.usage = Some(*usage);
                 }
             }

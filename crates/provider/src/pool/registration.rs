@@ -6,7 +6,7 @@ use super::process::PooledProcess;
 use crate::dialect::Dialect;
 use dependency::{BUILTIN_HOST, BUNDLED_HOST, DEFAULT_HOST, PLUGIN_HOST, TERRAFORM_REGISTRY};
 use model::mutex::lock;
-use model::{PluginFound, PluginId, PluginKind};
+use model::{PluginEvent, PluginFound, PluginId, PluginKind};
 use plugin::{Plugin, Plugins, Start};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -41,6 +41,25 @@ impl Pool {
         self.register(found, None, why.into()).await
     }
 
+    /// Stops and removes the plugin of an address, if it is registered.
+    pub async fn remove(&self, address: &str) {
+        let entry = lock(&self.shared.addresses).remove(address);
+        for process in entry.map(|e| e.processes).unwrap_or_default() {
+            let plugin = process.id().clone();
+            self.end(&process).await;
+            self.shared.observer.event(PluginEvent::Removed { plugin });
+        }
+    }
+
+    /// Stops a process that is not registered any more.
+    async fn end(&self, process: &PooledProcess) {
+        // A newly declared provider gets its own line.
+        if process.is_replica() {
+            process.lane().close();
+        }
+        self.shared.plugins.remove(process.id()).await;
+    }
+
     async fn register(&self, found: PluginFound, start: Option<Start>, why: String) -> PluginId {
         let shared = &self.shared;
         // The lock must not be held while the old processes are stopped.
@@ -63,11 +82,7 @@ impl Pool {
             )
         };
         for process in &old {
-            // A newly declared provider gets its own line.
-            if process.is_replica() {
-                process.lane().close();
-            }
-            shared.plugins.remove(process.id()).await;
+            self.end(process).await;
         }
         let dialect = shared.settings.dialects.of(&found);
         let plugin = match &start {

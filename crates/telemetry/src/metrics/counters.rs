@@ -166,6 +166,7 @@ impl Measures {
             // Current state, which the gauges show.
             PluginEvent::Found { .. }
             | PluginEvent::State { .. }
+            | PluginEvent::Removed { .. }
             | PluginEvent::Usage { .. }
             | PluginEvent::Renewal { .. }
             | PluginEvent::Leaves { .. }
