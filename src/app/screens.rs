@@ -16,6 +16,7 @@ mod start;
 use super::column::Column;
 use super::doc::{Doc, Line, Role, diagnostics, line, span};
 use super::filter::{Field, module_value, type_of};
+use super::format::count;
 use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
 use super::state::{LoadError, State};
@@ -229,6 +230,15 @@ fn write_head(state: &State, l: &mut Line) {
     l.push(span(Role::Plain, " "));
     l.extend(head);
     l.push(span(Role::Plain, " "));
+}
+
+/// Appends the number of rows in the range.
+fn write_range(state: &State, l: &mut Line) {
+    if let Some((first, last)) = state.range() {
+        let rows = state.frame.rows[first..=last].iter();
+        let rows = rows.filter(|row| !row.heading).count();
+        l.push(span(Role::Key, format!("   range: {}", count(rows, "row"))));
+    }
 }
 
 /// Text of a list whose data are not loaded yet.

@@ -73,9 +73,9 @@ pub static COMMANDS: &[Command] = commands![
     "cancel", "c", "cancel…", "cancel the running work; asks how far", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
     // Stage
     "select", "space", "select", "select or deselect change, module or range", Scope::In(&[Stage]), on_changes, toggle_change;
-    "range", "V", "", "start or end a range of rows", Scope::In(&[Stage]), can_range, toggle_range;
-    "range-down", "shift-down", "", "extend the range down", Scope::In(&[Stage]), can_range, extend_down;
-    "range-up", "shift-up", "", "extend the range up", Scope::In(&[Stage]), can_range, extend_up;
+    "range", "V", "", "start or end a range of rows", Scope::In(&[Stage, State]), can_range, toggle_range;
+    "range-down", "shift-down", "", "extend the range down", Scope::In(&[Stage, State]), can_range, extend_down;
+    "range-up", "shift-up", "", "extend the range up", Scope::In(&[Stage, State]), can_range, extend_up;
     "undo", "u", "undo", "undo the last change of the selection", Scope::In(&[Stage]), can_undo, undo;
     "redo", "ctrl-r", "", "redo a change of the selection", Scope::In(&[Stage]), can_redo, redo;
     "selections", "m", "", "saved selections: load, save, delete", Scope::In(&[Stage]), has_stage, show_selections;
@@ -121,9 +121,9 @@ pub static COMMANDS: &[Command] = commands![
     "go-back", "b", "go back…", "stage its earlier configuration; asks", Scope::In(&[History]), can_go_back, ask_go_back;
     "history-reload", "r", "", "reload the history", Scope::In(&[History, Failures]), always, reload_history;
     // State
-    "state-refresh", "F", "refresh…", "stage a refresh of this resource only", Scope::In(&[State]), on_resource, refresh_resource;
+    "state-refresh", "F", "refresh…", "stage a refresh of this resource or range", Scope::In(&[State]), on_objects_to_refresh, refresh_resource;
     "state-replace", "p", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
-    "state-repair", "u", "undo drift", "stage it back to its configuration", Scope::In(&[State]), has_drift, repair_resource;
+    "state-repair", "u", "undo drift", "stage row or range back to configuration", Scope::In(&[State]), has_drift, repair_resource;
     "state-taint", "C", "taint…", "mark it to be replaced, or end that; asks", Scope::In(&[State]), on_managed_object, ask_taint;
     "state-move", "m", "", "move it to another address; shows all", Scope::In(&[State]), on_objects, ask_move;
     "state-forget", "X", "forget…", "remove it from the state; asks first", Scope::In(&[State]), on_objects, ask_forget;

@@ -45,6 +45,7 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
     detail,
     head: Some(head),
     write_subject,
+    write_filters: super::write_range,
     first_keys: |_| {
         &[
             "open",

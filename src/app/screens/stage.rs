@@ -470,10 +470,7 @@ fn shown_attributes(state: &State) -> String {
 }
 
 fn write_filters(state: &State, l: &mut Line) {
-    if let Some((first, last)) = state.range() {
-        let text = format!("   range: {}", count(last - first + 1, "row"));
-        l.push(span(Role::Key, text));
-    }
+    super::write_range(state, l);
     // Beside the list, the detail has no title of its own.
     if state.list().zoom {
         l.push(span(Role::Dim, format!("   {}", shown_attributes(state))));

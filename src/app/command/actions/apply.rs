@@ -14,6 +14,7 @@ use model::{
     Action, ChangeView, Counts, DeployRequest, DriftKind, OutputView, PluginId, StageMode,
     StageSummary,
 };
+use std::collections::BTreeSet;
 
 /// Returns the outputs that change.
 pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
@@ -74,7 +75,7 @@ fn add_named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     }
 }
 
-/// Describes the deploy, except for destroys and replacements by address.
+/// Describes the deploy, with repaired drift by address, except for destroys and replacements.
 fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     let mut body = vec![pair("workspace", span(Role::Strong, workspace(state)))];
     if let Some(deploy) = s.configuration_of {
@@ -114,6 +115,13 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         };
         body.push(pair(name, span(u.role, text)));
     }
+    let drifted: BTreeSet<&str> = s.drift.iter().map(|d| d.address.as_str()).collect();
+    let is_repaired = |c: &&ChangeView| {
+        matches!(c.action, Action::Create | Action::Update) && drifted.contains(c.address.as_str())
+    };
+    let repaired: Vec<&ChangeView> = taken.iter().copied().filter(is_repaired).collect();
+    let word = "with drift, brought back to the configuration";
+    add_named(&mut body, word, Role::Update, &repaired);
     if let Some((count, lines)) = summarize(taken.iter().copied()) {
         body.push(Line::new());
         body.push(line(Role::Warn, format!("{count}:")));

@@ -60,15 +60,6 @@ pub fn on_managed_object(state: &State) -> Available {
     }
 }
 
-/// Requires an object under the cursor that differs from the state.
-pub fn has_drift(state: &State) -> Available {
-    super::on_resource(state)?;
-    match object(state).is_some_and(|o| o.drift.is_some()) {
-        true => Ok(()),
-        false => Err("the last stage found no drift of this object".into()),
-    }
-}
-
 pub fn ask_taint(state: &mut State, _: &mut Vec<Effect>) {
     let Some(object) = object(state) else {
         return;

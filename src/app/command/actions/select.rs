@@ -45,23 +45,24 @@ impl Targets {
     }
 }
 
+/// Rows of the range, or the row under the cursor.
+pub(super) fn marked_rows(state: &State) -> Vec<&Row> {
+    match state.range() {
+        Some((first, last)) if first < last => {
+            let rows = state.frame.rows[first..=last].iter();
+            // The rows of an open module are in the range themselves.
+            rows.filter(|row| row.node().is_none_or(|node| node.folded))
+                .collect()
+        }
+        _ => state.selected().into_iter().collect(),
+    }
+}
+
 /// Changes of the range, or of the row under the cursor.
 fn targets(state: &State) -> Targets {
     let mut targets = Targets::default();
-    match state.range() {
-        Some((first, last)) if first < last => {
-            for row in &state.frame.rows[first..=last] {
-                // The rows of an open module are in the range themselves.
-                if row.node().is_none_or(|node| node.folded) {
-                    targets.add_row(state, row);
-                }
-            }
-        }
-        _ => {
-            if let Some(row) = state.selected() {
-                targets.add_row(state, row);
-            }
-        }
+    for row in marked_rows(state) {
+        targets.add_row(state, row);
     }
     targets
 }
@@ -203,7 +204,7 @@ pub fn invert(state: &mut State, effects: &mut Vec<Effect>) {
     });
 }
 
-/// Requires a list of changes.
+/// Requires a list with rows.
 pub fn can_range(state: &State) -> Available {
     if state.list().zoom {
         Err("the detail fills the screen: esc closes it".into())

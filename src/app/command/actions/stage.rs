@@ -1,16 +1,18 @@
 //! Commands of the Stage and Deploy screens, and those of the State screen that stage one resource.
 
+use super::select::marked_rows;
 use super::{can_stage, has_change, has_row};
 use crate::app::command::Available;
 use crate::app::doc;
 use crate::app::doc::{Line, Role, line};
 use crate::app::filter::{term_of, with_term};
 use crate::app::format::count;
-use crate::app::list::Pane;
+use crate::app::list::{Pane, Row};
 use crate::app::msg::Effect;
 use crate::app::popups::{After, Answers, Confirm, Ladder, Message};
 use crate::app::state::*;
-use model::{DeployId, Diagnostic, FileDifference, StageMode, StageRequest};
+use model::{DeployId, Diagnostic, FileDifference, StageMode, StageRequest, StateRow};
+use std::collections::BTreeSet;
 
 /// Operations that the command `operations` shows one after the other, as values of `state:`.
 const OPERATION_STATES: &[&str] = &["failed,unknown", "waiting,not-attempted", "done"];
@@ -282,15 +284,51 @@ pub(super) fn resource(state: &State) -> Option<String> {
     )
 }
 
-pub fn refresh_resource(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(address) = resource(state) else {
-        return;
+/// Addresses of the visible objects in the range, below the module or in the row under the cursor,
+/// each once.
+fn marked_objects(state: &State, is_meant: fn(&StateRow) -> bool) -> Vec<String> {
+    let all = state.loaded.state_rows.as_deref().unwrap_or_default();
+    let tree = state.frame.tree.as_ref();
+    let indexes = |row: &Row| match tree.zip(row.node()) {
+        Some((tree, node)) => {
+            let node = tree.node(node.at);
+            node.map(|node| state.below(node).0).unwrap_or_default()
+        }
+        None => vec![row.index],
     };
+    let indexes = marked_rows(state).into_iter().flat_map(indexes);
+    let meant = indexes.filter_map(|i| all.get(i)).filter(|o| is_meant(o));
+    // A deposed object has the address of the current one.
+    let addresses: BTreeSet<&String> = meant.map(|o| &o.address).collect();
+    addresses.into_iter().cloned().collect()
+}
+
+/// Requires objects in the range or under the cursor.
+pub fn on_objects_to_refresh(state: &State) -> Available {
+    super::can_stage(state)?;
+    super::has_row(state)?;
+    match marked_objects(state, |_| true).is_empty() {
+        true => Err("no resource under the cursor".into()),
+        false => Ok(()),
+    }
+}
+
+/// Requires objects in the range or under the cursor that differ from the state.
+pub fn has_drift(state: &State) -> Available {
+    on_objects_to_refresh(state)?;
+    match marked_objects(state, |o| o.drift.is_some()).is_empty() {
+        true => Err("the last stage found no drift of this object".into()),
+        false => Ok(()),
+    }
+}
+
+pub fn refresh_resource(state: &mut State, effects: &mut Vec<Effect>) {
     let plan = StageRequest {
         mode: StageMode::RefreshOnly,
-        target: vec![address],
+        target: marked_objects(state, |_| true),
         ..of_resource(state)
     };
+    state.list_mut().range = None;
     request(state, effects, plan);
 }
 
@@ -306,14 +344,12 @@ pub fn replace_resource(state: &mut State, effects: &mut Vec<Effect>) {
     request(state, effects, plan);
 }
 
-/// Stages the changes that bring a drifted object back to its configuration.
+/// Stages the changes that bring drifted objects back to their configuration.
 pub fn repair_resource(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(address) = resource(state) else {
-        return;
-    };
     let plan = StageRequest {
-        target: vec![address],
+        target: marked_objects(state, |o| o.drift.is_some()),
         ..of_resource(state)
     };
+    state.list_mut().range = None;
     request(state, effects, plan);
 }

@@ -8,6 +8,7 @@ use model::*;
 
 pub(super) fn stage() -> Vec<KeyCase> {
     const S: &[Context] = &[Stage];
+    const RANGES: &[Context] = &[Stage, State];
     vec![
         story("select", S, |c, _| {
             let bucket = "aws_s3_bucket.logs".to_owned();
@@ -42,11 +43,11 @@ pub(super) fn stage() -> Vec<KeyCase> {
             c.shows("╭─ Saved selections ─");
             c.shows("loading the saved selections…");
         }),
-        story("range", S, |c, _| c.shows("range: 1 row")),
-        story("range-down", S, |c, _| c.shows("range: 2 rows")),
+        story("range", RANGES, |c, _| c.shows("range: 1 row")),
+        story("range-down", RANGES, |c, _| c.shows("range: 2 rows")),
         after(
             "range-up",
-            S,
+            RANGES,
             |c| c.press("j j"),
             |c, _| c.shows("range: 2 rows"),
         ),
