@@ -6,7 +6,7 @@ use super::provider_addr;
 use cty::Value;
 use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, Overridden, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
-use lang::source::{FileId, SourceMap, Span};
+use lang::source::{FileId, SourceFile, SourceMap, Span};
 use model::{StageMode, StageRequest, VariableFlag};
 use sha2::{Digest, Sha256};
 use state::backend::BackendKind;
@@ -179,14 +179,8 @@ fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
 /// directory. Excludes files with values of variables.
 pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    for id in 0.. {
-        let Some(file) = sources.get(FileId(id)) else {
-            break;
-        };
-        // Names in angle brackets belong to generated sources.
-        if !file.name.starts_with('<') && !has_variables(&file.name, request) {
-            out.push((usual_name(&file.name), file.text.to_string()));
-        }
+    for file in files(sources).filter(|file| !has_variables(&file.name, request)) {
+        out.push((usual_name(&file.name), file.text.to_string()));
     }
     out.sort();
     out
@@ -216,6 +210,21 @@ fn with_prefix(name: &str, before: &Path, after: &Path) -> String {
         |_| name.to_owned(),
         |rest| after.join(rest).display().to_string(),
     )
+}
+
+/// Files with values of variables: name and text. The texts may be sensitive, so they must not be
+/// stored or shown.
+pub fn variable_files(sources: &SourceMap, request: &StageRequest) -> Vec<(String, String)> {
+    let all = files(sources).filter(|file| has_variables(&file.name, request));
+    let all = all.map(|file| (file.name.clone(), file.text.to_string()));
+    let all: BTreeSet<(String, String)> = all.collect();
+    all.into_iter().collect()
+}
+
+/// Files that were read. Names in angle brackets belong to generated sources.
+fn files(sources: &SourceMap) -> impl Iterator<Item = Arc<SourceFile>> + '_ {
+    let all = (0..).map_while(|id| sources.get(FileId(id)));
+    all.filter(|file| !file.name.starts_with('<'))
 }
 
 /// Returns true if the file has values of variables.

@@ -10,7 +10,9 @@ use self::server::{Server, Trouble};
 use super::Engine;
 use model::bus::Update;
 use model::settings::{Access, Settings};
-use model::{DeployRequest, Event, EventKind, Revealed, SensitivePlace, StageRequest};
+use model::{
+    DeployRequest, Event, EventKind, Revealed, SensitivePlace, StageRequest, VariableFlag,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,12 +155,17 @@ async fn changed_files_are_noticed_until_they_are_as_before() {
     let write = |name: &str, text: &str| {
         std::fs::write(dir.path().join(name), text).expect("written");
     };
-    let main = "resource \"terraform_data\" \"a\" {}\n";
+    let main =
+        "variable \"size\" {}\nvariable \"region\" {}\nresource \"terraform_data\" \"a\" {}\n";
     write("main.tf", main);
+    write("terraform.tfvars", "size = 1\n");
+    let named = dir.path().join("eu.tfvars");
+    std::fs::write(&named, "region = \"eu\"\n").expect("written");
     let engine = engine(dir.path()).await;
     engine.watch_workspace();
+    let flags = vec![VariableFlag::File(named.clone())];
     let stage = engine
-        .stage(StageRequest::default())
+        .stage(StageRequest::with_variables(flags))
         .await
         .expect("a stage");
     let (_, mut events) = engine.subscribe();
@@ -191,6 +198,26 @@ async fn changed_files_are_noticed_until_they_are_as_before() {
     write("main.tf", main);
     assert_eq!(changed().await, since(&[]));
     assert_eq!(engine.subscribe().0.outdated(), None);
+    // Files with values of variables.
+    write("terraform.tfvars", "size = 22\n");
+    assert_eq!(changed().await, since(&["terraform.tfvars"]));
+    write("b.auto.tfvars", "size = 3\n");
+    let both = ["b.auto.tfvars (new)", "terraform.tfvars"];
+    assert_eq!(changed().await, since(&both));
+    // An error of the configuration may end the load before it reads them: they are not removed.
+    write("main.tf", "resource {\n");
+    let (_, files) = changed().await;
+    assert_eq!(files.first().map(String::as_str), Some("main.tf"));
+    assert!(!files.iter().any(|f| f.ends_with("(removed)")), "{files:?}");
+    write("main.tf", main);
+    assert_eq!(changed().await, since(&both));
+    std::fs::remove_file(dir.path().join("b.auto.tfvars")).expect("removed");
+    assert_eq!(changed().await, since(&["terraform.tfvars"]));
+    write("terraform.tfvars", "size = 1\n");
+    assert_eq!(changed().await, since(&[]));
+    std::fs::remove_file(&named).expect("removed");
+    let removed = format!("{} (removed)", named.display());
+    assert_eq!(changed().await, since(&[&removed]));
     engine.shutdown().await;
 }
 

@@ -1,10 +1,11 @@
-//! Files of the configuration that change while a console shows a stage.
+//! Files of the configuration and of variables that change while a console shows a stage.
 
 use super::command::{Operations, Staged};
 use super::stale_check::changed_files;
 use crate::error::EngineError;
+use lang::config::automatic_variable_files;
 use model::mutex::lock;
-use model::{EventKind, StageId};
+use model::{EventKind, StageId, StageRequest, VariableFlag};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,8 @@ impl Operations {
         let stage = newest.as_ref().map(|staged| staged.stage.id);
         let workspace = self.settings.workspace.clone();
         let known: Vec<String> = newest.iter().flat_map(|s| names(s)).collect();
-        let marks = tokio::task::spawn_blocking(move || marks(&workspace, &known));
+        let variables: Vec<PathBuf> = newest.iter().flat_map(|s| self.variable_paths(s)).collect();
+        let marks = tokio::task::spawn_blocking(move || marks(&workspace, &known, variables));
         let marks = marks
             .await
             .map_err(EngineError::task("failed to look at the configuration"))?;
@@ -67,12 +69,43 @@ impl Operations {
     /// Names of the files that differ from a stage.
     async fn files_since(&self, staged: &Arc<Staged>) -> Result<Vec<String>, EngineError> {
         let request = &staged.stage.request;
-        let now = match self.load(request, false).await? {
-            Ok((loaded, _)) => loaded.snapshot.clone(),
+        let then = load::variable_files(&staged.loaded.sources, request);
+        let (now, variables) = match self.load(request, false).await? {
+            Ok((loaded, _)) => {
+                let variables = load::variable_files(&loaded.sources, request);
+                (loaded.snapshot, variables)
+            }
             // A configuration with errors still has files to compare.
-            Err((sources, _)) => load::snapshot(&sources, request),
+            Err((sources, _)) => {
+                let mut variables = load::variable_files(&sources, request);
+                let read: BTreeSet<String> = variables.iter().map(|(n, _)| n.clone()).collect();
+                // An error may have ended the load before it read them.
+                let unread = then.iter().filter(|(name, _)| {
+                    !read.contains(name) && self.variable_path(name, request).exists()
+                });
+                variables.extend(unread.cloned());
+                (load::snapshot(&sources, request), variables)
+            }
         };
-        Ok(changed_files(&staged.loaded.snapshot, &now))
+        let mut files = changed_files(&staged.loaded.snapshot, &now);
+        files.extend(changed_files(&then, &variables));
+        Ok(files)
+    }
+
+    /// Path of a variable file by its name in a stage. A flag names it from the working directory.
+    fn variable_path(&self, name: &str, request: &StageRequest) -> PathBuf {
+        match named_files(request).find(|path| path.display().to_string() == name) {
+            Some(path) => path.clone(),
+            None => self.settings.workspace.join(name),
+        }
+    }
+
+    /// Paths of the variable files that a stage has read, and of those that its flags name.
+    fn variable_paths(&self, staged: &Staged) -> Vec<PathBuf> {
+        let request = &staged.stage.request;
+        let read = load::variable_files(&staged.loaded.sources, request).into_iter();
+        let read = read.map(|(name, _)| self.variable_path(&name, request));
+        read.chain(named_files(request).cloned()).collect()
     }
 
     /// Names of the files whose marks differ.
@@ -89,6 +122,14 @@ impl Operations {
     }
 }
 
+/// Files that `--var-file` names.
+fn named_files(request: &StageRequest) -> impl Iterator<Item = &PathBuf> {
+    request.variables.iter().filter_map(|flag| match flag {
+        VariableFlag::File(path) => Some(path),
+        VariableFlag::Value { .. } => None,
+    })
+}
+
 fn names(staged: &Staged) -> impl Iterator<Item = String> + '_ {
     staged.loaded.snapshot.iter().map(|(name, _)| name.clone())
 }
@@ -96,8 +137,9 @@ fn names(staged: &Staged) -> impl Iterator<Item = String> + '_ {
 /// Ends of the names of configuration files.
 const EXTENSIONS: [&str; 5] = [".tf", ".tf.json", ".tofu", ".tofu.json", ".flightdeck.hcl"];
 
-/// Marks of the files of a stage and of the root module, and of their directories.
-fn marks(workspace: &Path, known: &[String]) -> BTreeMap<PathBuf, Mark> {
+/// Marks of the files of a stage and of the root module, of their directories, and of files with
+/// variables.
+fn marks(workspace: &Path, known: &[String], variables: Vec<PathBuf>) -> BTreeMap<PathBuf, Mark> {
     let mut paths: BTreeSet<PathBuf> = known.iter().map(|name| workspace.join(name)).collect();
     let entries = std::fs::read_dir(workspace).into_iter().flatten();
     paths.extend(entries.flatten().map(|entry| entry.path()).filter(|path| {
@@ -112,6 +154,10 @@ fn marks(workspace: &Path, known: &[String]) -> BTreeMap<PathBuf, Mark> {
         .map(Path::to_owned)
         .collect();
     paths.extend(directories);
+    // Without their directories, which may be those of other programs.
+    paths.extend(variables);
+    let automatic = automatic_variable_files(workspace).into_iter();
+    paths.extend(automatic.map(|name| workspace.join(name)));
     let mark = |path: &Path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))

@@ -66,4 +66,4 @@ pub use module_source::{ModuleSource, RegistryModule, RemoteModule, SourceError}
 pub use planned::Planned;
 pub use repeat::for_each_instances;
 pub use test_modules::TestModules;
-pub use var_files::read_tfvars;
+pub use var_files::{automatic as automatic_variable_files, read_tfvars};

@@ -14,8 +14,8 @@ use super::model::Module;
 use crate::diag::Diagnostics;
 use crate::source::SourceMap;
 
-/// Variable files that are read automatically, in order.
-pub(super) fn automatic(dir: &Path) -> Vec<String> {
+/// Names of the variable files of a directory that are read automatically, in order.
+pub fn automatic(dir: &Path) -> Vec<String> {
     // Without following links: a dangling link or a directory must fail when it is read, not be
     // skipped.
     let there = |name: &str| std::fs::symlink_metadata(dir.join(name)).is_ok();
