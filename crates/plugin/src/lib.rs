@@ -48,7 +48,7 @@ pub use incident::Incident;
 pub use logs::read_line;
 pub use observer::PluginObserver;
 pub use oom::Memory;
-pub use parse::{LineParser, Parsed, opens_panic};
+pub use parse::{LineParser, Parsed, opens_panic, panic_message};
 pub use programs::Expected;
 pub use programs::{Pin, PinnedExecutables};
 pub use settings::{Address, PluginSettings, Reattach, SocketError, SpawnSpec, Start};

@@ -487,12 +487,32 @@ fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
     }
 }
 
+/// Time and message of the panic that ended the plugin; the time is unknown for old records.
+fn panic_of(f: &Failure) -> Option<(Option<UnixMs>, String)> {
+    let lines = f.last_lines.iter().map(String::as_str);
+    let first = lines.clone().position(plugin::opens_panic)?;
+    let message = plugin::panic_message(lines.skip(first))?;
+    let is_crash = f.class == FailureClass::PluginCrashed;
+    is_crash.then(|| (f.last_lines_at.get(first).copied(), message))
+}
+
 /// Renders a failure. The last output of the plugin is left out if the log has it.
 fn failure(state: &State, doc: &mut Doc, f: &Failure, log: &[&LogEntry]) {
+    let panic = panic_of(f);
+    // The summary ends with the message of the panic, too.
+    let end = panic.as_ref().map(|(_, message)| format!(": {message}"));
+    let summary = end.and_then(|end| f.summary.strip_suffix(&end));
     doc.push(vec![
         span(Role::Bad, format!("{}: ", f.class.label())),
-        span(Role::Strong, &f.summary),
+        span(Role::Strong, summary.unwrap_or(&f.summary)),
     ]);
+    if let Some((at, message)) = panic {
+        let time = at.map_or_else(String::new, |at| clock_ms(at, state.utc_offset) + " ");
+        doc.push(vec![
+            span(Role::Dim, format!("  {time}")),
+            span(Role::Bad, message),
+        ]);
+    }
     push_text(doc, Role::Plain, "  ", &f.detail);
     if let Some(m) = &f.method {
         doc.push(line(

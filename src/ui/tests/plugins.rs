@@ -407,3 +407,56 @@ fn removed_plugin_leaves_the_list_and_the_header_also_if_its_last_line_comes_lat
     let list = frame.lines().skip(4).filter(|l| l.contains("acme/legacy "));
     assert_eq!(list.count(), 1, "the message only:\n{frame}");
 }
+
+/// The log shows the newest lines first, so the panic would be the last of its trace.
+#[test]
+fn failure_by_a_crash_opens_with_its_reason_and_the_panic() {
+    let panic = "panic: runtime error: invalid memory address or nil pointer dereference";
+    let signal = "[signal SIGSEGV: segmentation violation code=0x1]";
+    let mut c = Console::deploying(120, 40);
+    let mut op = fixture::operation(
+        1,
+        "aws_iam_role.app",
+        Action::Update,
+        OperationState::Failed,
+    );
+    let lines = ["updating role", panic, signal, "", "goroutine 1 [running]:"];
+    let mut failure = Failure {
+        class: FailureClass::PluginCrashed,
+        summary: format!("hashicorp/aws crashed during use: exit code 2: {panic} {signal}"),
+        detail: "The outcome is unknown.".into(),
+        incident: Some("i-9".into()),
+        last_lines: lines.map(str::to_owned).into(),
+        last_lines_at: (0..5).map(|n| fixture::NOW + 900 + n).collect(),
+        ..fixture::failure()
+    };
+    op.failure = Some(Box::new(failure.clone()));
+    c.event(EventKind::Operation(op.clone()));
+    c.press("4 / i a m enter");
+    let frame = c.frame();
+    let detail: Vec<&str> = frame
+        .lines()
+        .skip_while(|l| !l.starts_with(" plugin crashed: "))
+        .collect();
+    assert_eq!(
+        detail[0].trim_end(),
+        " plugin crashed: hashicorp/aws crashed during use: exit code 2",
+        "{frame}"
+    );
+    assert!(detail[1].contains(&format!(".901 {panic}")), "{frame}");
+    let first = |text: &str| detail.iter().position(|l| l.contains(text));
+    assert!(
+        first("The outcome is unknown.") < first("updating role"),
+        "{frame}"
+    );
+
+    // A plugin that was killed has no panic, and an old record has no times.
+    failure.last_lines_at.clear();
+    op.failure = Some(Box::new(failure.clone()));
+    c.event(EventKind::Operation(op.clone()));
+    c.shows(&format!("   {panic}"));
+    failure.last_lines = vec!["updating role".into()];
+    op.failure = Some(Box::new(failure));
+    c.event(EventKind::Operation(op));
+    c.shows("crashed during use: exit code 2: panic: runtime error");
+}
