@@ -10,8 +10,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
+#[path = "fixture/runs.rs"]
+mod runs;
+
 use engine::{Engine, Settings};
-use model::{DeployOutcome, DeployRequest, ReconcileOptions};
+use model::ReconcileOptions;
+use runs::stage_and_deploy;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -88,20 +92,4 @@ fn write_group(dir: &Path, batch: usize) {
         "group \"members\" {{\n  instance = terraform_data.member\n  update {{\n    batch = {batch}\n    health {{\n      ready = self.output == self.input\n    }}\n  }}\n}}\n"
     );
     std::fs::write(dir.join("members.flightdeck.hcl"), text).unwrap();
-}
-
-async fn stage_and_deploy(engine: &Engine) -> (Duration, Duration) {
-    let began = Instant::now();
-    let stage = engine.stage(Default::default()).await.unwrap();
-    let staged = began.elapsed();
-    let began = Instant::now();
-    let request = DeployRequest {
-        stage: stage.stage,
-        only: None,
-        parallelism: engine.settings().parallelism,
-        variables: Vec::new(),
-    };
-    let deployed = engine.deploy(request).await.unwrap();
-    assert_eq!(deployed.outcome, DeployOutcome::Succeeded);
-    (staged, began.elapsed())
 }

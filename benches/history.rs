@@ -11,9 +11,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
+#[path = "fixture/runs.rs"]
+mod runs;
+
 use engine::{Engine, Settings};
 use flightdeck::app::replay::Replay;
-use model::{DeployOutcome, DeployRequest, LogQuery};
+use model::LogQuery;
+use runs::stage_and_deploy;
 use rusqlite::Connection;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -79,16 +83,9 @@ async fn deploy(dir: &Path) -> i64 {
     let text = format!("resource \"terraform_data\" \"x\" {{\n  count = {RESOURCES}\n}}\n");
     std::fs::write(dir.join("main.tf"), text).unwrap();
     let engine = Engine::start(Settings::new(dir)).await.unwrap();
-    let stage = engine.stage(Default::default()).await.unwrap();
-    let request = DeployRequest {
-        stage: stage.stage,
-        only: None,
-        parallelism: engine.settings().parallelism,
-        variables: Vec::new(),
-    };
-    let deployed = engine.deploy(request).await.unwrap();
-    assert_eq!(deployed.outcome, DeployOutcome::Succeeded);
-    let record = engine.deploy_record(deployed.deploy).await.unwrap();
+    stage_and_deploy(&engine).await;
+    let newest = engine.history(1).await.unwrap()[0].deploy;
+    let record = engine.deploy_record(newest).await.unwrap();
     engine.shutdown().await;
     i64::try_from(record.events.len()).unwrap()
 }

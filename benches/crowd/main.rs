@@ -18,6 +18,8 @@ mod console;
 mod deploy;
 #[path = "../fixture/rows.rs"]
 mod rows;
+#[path = "../fixture/runs.rs"]
+mod runs;
 
 use calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
 use console::console;
@@ -26,6 +28,7 @@ use model::bus::{Bus, Listener};
 use model::*;
 use plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use provider::tfplugin::TfLife;
+use runs::stage_and_deploy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -205,10 +208,10 @@ async fn a_rollout_of_300(screen: char, title: &str) {
     write("members.flightdeck.hcl", &group);
     let engine = Engine::start(Settings::new(dir.path())).await.unwrap();
     release("first");
-    deploy(&engine).await;
+    stage_and_deploy(&engine).await;
     release("second");
     let seen = {
-        let rollout = deploy(&engine);
+        let rollout = stage_and_deploy(&engine);
         let console = console(engine.subscribe(), screen, Vec::new());
         tokio::join!(rollout, console).1
     };
@@ -217,18 +220,6 @@ async fn a_rollout_of_300(screen: char, title: &str) {
         FRAME,
     );
     engine.shutdown().await;
-}
-
-async fn deploy(engine: &Engine) {
-    let stage = engine.stage(StageRequest::default()).await.unwrap();
-    let request = DeployRequest {
-        stage: stage.stage,
-        only: None,
-        parallelism: engine.settings().parallelism,
-        variables: Vec::new(),
-    };
-    let deployed = engine.deploy(request).await.unwrap();
-    assert_eq!(deployed.outcome, DeployOutcome::Succeeded);
 }
 
 /// Number of lines read: forwarded ones, and dropped ones that were counted.
