@@ -25,6 +25,19 @@ pub fn deploy_head(d: &DeploySummary) -> Line {
     ]
 }
 
+/// Digest of the configuration of a deploy, with the newest deploy before it that had the same one.
+fn configuration(state: &State, d: &DeploySummary) -> String {
+    // A prefix is enough to compare the configurations of two deploys.
+    let digest = d.config_digest.get(..16).unwrap_or(&d.config_digest);
+    let known = state.loaded.history.iter().flatten();
+    let same =
+        known.filter(|other| other.deploy < d.deploy && other.config_digest == d.config_digest);
+    match same.map(|other| other.deploy).max() {
+        Some(deploy) => format!("{digest}, as in deploy #{deploy}"),
+        None => digest.to_owned(),
+    }
+}
+
 /// Renders a deploy of the history.
 pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     let mut doc = Doc::new();
@@ -38,12 +51,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         other => format!("#{}, {}", d.stage, mode(other)),
     };
     push_pair(&mut doc, "stage", stage);
-    push_pair(
-        &mut doc,
-        "config",
-        // A prefix is enough to compare the configurations of two deploys.
-        d.config_digest.get(..16).unwrap_or(&d.config_digest),
-    );
+    push_pair(&mut doc, "config", configuration(state, d));
     let changes = counts(&d.counts);
     if !changes.is_empty() {
         let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];
