@@ -174,6 +174,15 @@ pub fn assert_terminal_restored(screen: &vt100::Screen) {
     );
 }
 
+/// Leaves the console from a screen without anything open.
+#[track_caller]
+pub fn quit(mut c: Pty) {
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0, "{}", screen.contents());
+    assert_terminal_restored(&screen);
+}
+
 /// Workspace whose plugin is this program, launched from a directory.
 pub fn workspace_of(program: &str) -> (Workspace, PathBuf) {
     use std::os::unix::fs::PermissionsExt;

@@ -7,13 +7,6 @@ use bundled::lab::control;
 use portable_pty::CommandBuilder;
 use serde_json::{Value, json};
 
-fn quit(mut c: Pty) {
-    c.keys("q").unwrap();
-    let (code, screen) = c.end(LONG).unwrap();
-    assert_eq!(code, 0, "{}", screen.contents());
-    assert_terminal_restored(&screen);
-}
-
 /// Adds two resources to the bucket: one that needs it, and one that does not.
 fn with_neighbours() -> Workspace {
     let w = Workspace::bundled();

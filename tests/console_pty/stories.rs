@@ -20,13 +20,6 @@ fn run(w: &Workspace, args: &[&str]) {
     );
 }
 
-fn quit(mut c: Pty) {
-    c.keys("q").unwrap();
-    let (code, screen) = c.end(LONG).unwrap();
-    assert_eq!(code, 0, "{}", screen.contents());
-    assert_terminal_restored(&screen);
-}
-
 #[test]
 fn newest_stage_is_shown_at_the_start_applied_or_refused_with_the_reason() {
     let text = "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n";
