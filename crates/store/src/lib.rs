@@ -31,7 +31,7 @@ pub use recorder::Recorder;
 pub use rescue_files::{rescue_instructions, unused_rescue_file};
 pub use rows::{outputs, revealed, rows, rows_with_sensitive};
 pub use traits::{
-    Deploys, Edits, Failures, Launches, Locks, Logs, Reconciles, Rescues, Rollouts,
+    Deploys, Edits, Failures, Launches, Locks, Logs, Observations, Reconciles, Rescues, Rollouts,
     SavedSelections, Stages, States, StoreApi,
 };
 pub use version4::{Version4Error, from_version4, version4};

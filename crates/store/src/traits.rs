@@ -199,6 +199,29 @@ pub trait Reconciles: Send + Sync {
     -> Result<Vec<ReconcileRun>, StoreError>;
 }
 
+/// Observations of objects: existence, readiness and drift.
+#[async_trait]
+pub trait Observations: Send + Sync {
+    /// Stores what a read of objects found, in one transaction, and records the facts that differ
+    /// from the observation before, with their cause. Drops observations of objects that are not in
+    /// the state; their recorded changes stay.
+    async fn put_observations(
+        &self,
+        observations: Vec<Observation>,
+        cause: String,
+    ) -> Result<(), StoreError>;
+
+    /// The newest observation of each object, by address and deposed key.
+    async fn observations(&self) -> Result<Vec<Observation>, StoreError>;
+
+    /// Changes of the facts about the objects of an address, deposed ones included, newest first.
+    async fn observation_history(
+        &self,
+        address: &str,
+        limit: u32,
+    ) -> Result<Vec<ObservationChange>, StoreError>;
+}
+
 /// Deploys: operations, intents, outcomes and events.
 #[async_trait]
 pub trait Deploys: Send + Sync {
@@ -371,6 +394,7 @@ pub trait StoreApi:
     + SavedSelections
     + Rollouts
     + Reconciles
+    + Observations
     + Deploys
     + Failures
     + Rescues

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 /// `FLDK`: SQLite application id of a store.
 const APPLICATION_ID: i64 = 0x464C_444B;
 /// Migrations, oldest first; `user_version` is the number of those applied.
-const MIGRATIONS: [&str; 16] = [
+const MIGRATIONS: [&str; 17] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -43,6 +43,7 @@ const MIGRATIONS: [&str; 16] = [
     include_str!("schema/014.sql"),
     include_str!("schema/015.sql"),
     include_str!("schema/016.sql"),
+    include_str!("schema/017.sql"),
 ];
 /// Maximum number of idle read connections.
 const READERS: usize = 4;

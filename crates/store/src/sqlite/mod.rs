@@ -14,6 +14,7 @@ mod launches;
 mod lock;
 mod logs;
 mod manual_changes;
+mod observations;
 mod reconciles;
 mod rollouts;
 mod running_deploy;

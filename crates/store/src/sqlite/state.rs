@@ -3,6 +3,7 @@
 use super::deploys::{delete_all, delete_for_address, shift as move_steps};
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
+use super::observations;
 use crate::States;
 use crate::error::StoreError;
 use crate::records::{BackendVersion, Revision, State, StateEdit, StateObject, StateOutput};
@@ -297,6 +298,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
             // Recorded destroy steps belong to the current object only.
             if deposed.is_empty() {
                 delete_for_address(conn, address)?;
+                observations::delete_current(conn, address)?;
             }
         }
         StateEdit::Move { from, to } => shift(conn, from, to)?,
@@ -311,6 +313,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
             )?
             .execute([address, key])?;
             delete_for_address(conn, address)?;
+            observations::delete_current(conn, address)?;
         }
         // If a new object has the place, the old one stays deposed, so neither is lost.
         StateEdit::Restore { address, key } => {
@@ -380,5 +383,6 @@ fn shift(conn: &Connection, from: &str, to: &str) -> Job<()> {
     }
     conn.prepare_cached("UPDATE state_resource SET address = ?2 WHERE address = ?1")?
         .execute([from, to])?;
+    observations::shift(conn, from, to)?;
     move_steps(conn, from, to)
 }

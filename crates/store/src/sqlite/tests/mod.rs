@@ -5,6 +5,7 @@ mod deploys;
 mod destroy_steps;
 mod edits;
 mod file;
+mod observations;
 mod plugins;
 mod readers;
 mod reconciles;
@@ -25,11 +26,11 @@ fn open(dir: &Path) -> Sqlite {
 }
 
 /// Gives a closed store the layout of an older version; `undo` removes what the versions up to the
-/// fifteenth have added.
+/// sixteenth have added.
 fn set_version(path: &Path, version: i64, undo: &str) {
     let conn = rusqlite::Connection::open(path).unwrap();
     let sql = format!(
-        "DROP TABLE stage_inputs; ALTER TABLE stage DROP COLUMN inputs_digest; {undo} PRAGMA user_version = {version}"
+        "DROP TABLE observation; DROP TABLE observation_change; {undo} PRAGMA user_version = {version}"
     );
     conn.execute_batch(&sql).unwrap();
 }

@@ -222,7 +222,11 @@ async fn store_of_the_version_before_inputs_of_stages_is_migrated() {
     store.put_stage(stage(1, "d1")).await.unwrap();
     let path = store.path().to_owned();
     drop(store);
-    set_version(&path, 15, "");
+    set_version(
+        &path,
+        15,
+        "DROP TABLE stage_inputs; ALTER TABLE stage DROP COLUMN inputs_digest;",
+    );
     let store = open(dir.path());
     let old = StageRecord {
         inputs: None,

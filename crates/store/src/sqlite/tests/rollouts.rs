@@ -57,7 +57,7 @@ async fn store_of_the_version_before_rollouts_is_migrated() {
     set_version(
         &path,
         11,
-        "DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
+        "DROP TABLE stage_inputs; ALTER TABLE stage DROP COLUMN inputs_digest; DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
          DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;",
     );
     let store = open(dir.path());
@@ -174,7 +174,11 @@ async fn store_of_the_version_before_hashes_of_members_is_migrated() {
     let id = store.put_rollout(old.clone()).await.unwrap();
     let path = store.path().to_owned();
     drop(store);
-    set_version(&path, 14, "DROP TABLE group_member;");
+    set_version(
+        &path,
+        14,
+        "DROP TABLE stage_inputs; ALTER TABLE stage DROP COLUMN inputs_digest; DROP TABLE group_member;",
+    );
     let store = open(dir.path());
     assert!(store.member_hashes("web".into()).await.unwrap().is_empty());
     let mut update = rollout(Some(id), "web", "converged", &[]);

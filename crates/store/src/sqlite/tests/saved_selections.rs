@@ -41,7 +41,7 @@ async fn store_of_the_version_before_saved_selections_is_migrated() {
     set_version(
         &path,
         10,
-        "DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
+        "DROP TABLE stage_inputs; ALTER TABLE stage DROP COLUMN inputs_digest; DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
          DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;
          DROP TABLE saved_selection;",
     );
