@@ -1,6 +1,6 @@
 //! Drift: differences between the real objects and the state, in the form for display.
 
-use super::AttributeChange;
+use super::{AttributeChange, DriftAspect};
 use serde::{Deserialize, Serialize};
 
 /// Difference between an object, or its address, and the state.
@@ -46,6 +46,9 @@ pub struct DriftView {
     pub what: DriftKind,
     /// Changes from the state's value to the current one.
     pub attributes: Vec<AttributeChange>,
+    /// Kinds of these changes, sorted; empty for a deleted or moved object.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aspects: Vec<DriftAspect>,
 }
 
 /// Old records contain addresses only.
@@ -61,6 +64,8 @@ enum DriftRead {
         provider: String,
         what: DriftKind,
         attributes: Vec<AttributeChange>,
+        #[serde(default)]
+        aspects: Vec<DriftAspect>,
     },
 }
 
@@ -75,6 +80,7 @@ impl From<DriftRead> for DriftView {
                 provider: String::new(),
                 what: DriftKind::Changed,
                 attributes: Vec::new(),
+                aspects: Vec::new(),
             },
             DriftRead::Whole {
                 address,
@@ -83,6 +89,7 @@ impl From<DriftRead> for DriftView {
                 provider,
                 what,
                 attributes,
+                aspects,
             } => Self {
                 address,
                 previous_address,
@@ -90,6 +97,7 @@ impl From<DriftRead> for DriftView {
                 provider,
                 what,
                 attributes,
+                aspects,
             },
         }
     }

@@ -35,7 +35,7 @@ impl Readiness {
 pub enum DriftAspect {
     /// The provider chose a value for an optional attribute that had none.
     LateInitialised,
-    /// An attribute that only the provider sets has changed.
+    /// An attribute that the provider sets has changed.
     StatusChanged,
     /// Tags, labels, annotations or other metadata have changed.
     MetadataChanged,

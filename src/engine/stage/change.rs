@@ -11,7 +11,9 @@ use super::renames::Renames;
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use lang::config::Overridden;
-use model::{Action, CommandView, ConfigKey, GroupPlan, StageId, StageRequest, UnixMs};
+use model::{
+    Action, CommandView, ConfigKey, DriftAspect, GroupPlan, StageId, StageRequest, UnixMs,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -343,6 +345,7 @@ pub struct Drift {
     pub action: Action,
     pub before: Value,
     pub after: Value,
+    pub aspects: Vec<DriftAspect>,
 }
 
 /// Digests of a stage's inputs.

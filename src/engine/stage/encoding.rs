@@ -20,7 +20,7 @@ use super::conditions::Statuses;
 use super::external_inputs::InputDigest;
 use super::managed::Reason;
 use super::relevant::Relevant;
-use model::{Action, CommandView, GroupPlan, StageRequest};
+use model::{Action, CommandView, DriftAspect, GroupPlan, StageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,6 +130,8 @@ struct KeptDrift {
     action: Action,
     before: StoredValue,
     after: StoredValue,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    aspects: Vec<DriftAspect>,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Staging: plans changes from configuration and state. A walk evaluates each node of the
 //! configuration once; the only result is the stage.
 
+pub mod aspects;
 pub mod cell;
 pub mod change;
 pub mod check_results;

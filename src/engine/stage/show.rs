@@ -158,6 +158,7 @@ fn drift(drift: &Drift) -> DriftView {
             _ => DriftKind::Changed,
         },
         attributes: diff::attributes(&drift.before, &drift.after, &[]),
+        aspects: drift.aspects.clone(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sequence of one stage: moves, validate walk, plan walk, and assembly of the result.
 
+use super::aspects;
 use super::cell::{Cell, MergedCells};
 use super::change::{Change, Digests, OutputChange, Stage, StageResult, StateOrigin};
 use super::checked::Checked;
@@ -373,10 +374,10 @@ fn assemble(
         external_inputs: walk.context.external_inputs.recorded(),
         origin: basis.state_origin,
         state_serial: prior.serial,
+        drift: aspects::corrected(found.drift, &changes, wishes.mode),
         changes,
         deselected: left.unwrap_or_default(),
         outputs,
-        drift: found.drift,
         groups,
         // Moves come first, because all later edits use the new addresses.
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),

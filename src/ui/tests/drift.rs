@@ -16,6 +16,7 @@ fn found(address: &str, what: DriftKind) -> DriftView {
             fixture::attr("size", Some("\"small\""), after),
             fixture::attr("name", Some("\"a\""), after.and(Some("\"a\""))),
         ],
+        aspects: Vec::new(),
     }
 }
 

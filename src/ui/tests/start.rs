@@ -69,6 +69,7 @@ fn drifted(what: DriftKind, n: usize) -> Vec<DriftView> {
         provider: String::new(),
         what,
         attributes: vec![],
+        aspects: Vec::new(),
     };
     (0..n).map(one).collect()
 }

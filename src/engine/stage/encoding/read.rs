@@ -302,6 +302,7 @@ impl Finder<'_> {
             action: kept.action,
             before: self.object(&kept.before, &provider, &address)?,
             after: self.object(&kept.after, &provider, &address)?,
+            aspects: kept.aspects,
             address,
             provider,
         })

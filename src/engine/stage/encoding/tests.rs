@@ -152,6 +152,7 @@ fn whole() -> Stage {
         action: Action::Destroy,
         before: object(1),
         after: null,
+        aspects: vec![DriftAspect::StatusChanged],
     }];
     out.edits = vec![
         StateEdit::Move {

@@ -323,6 +323,7 @@ impl Keeper {
             action: drift.action,
             before: self.value(&drift.before, &of)?,
             after: self.value(&drift.after, &of)?,
+            aspects: drift.aspects.clone(),
             address: of,
         })
     }

@@ -5,6 +5,7 @@ use super::instance::Declared;
 use super::links::LinkContexts;
 use super::options::PlanOptions;
 use super::removal_input::{ReadObject, RemovalOf};
+use crate::stage::aspects::aspects;
 use crate::stage::cell::Cell;
 use crate::stage::change::Drift;
 use crate::stage::managed::{self, Prior};
@@ -105,6 +106,9 @@ impl ObjectReader<'_> {
                     || Value::null(gone.schema.implied_type().clone()),
                     |now| now.value.clone(),
                 ),
+                aspects: now.as_ref().map_or_else(Vec::new, |now| {
+                    aspects(gone.schema, &stored.value, &now.value)
+                }),
             });
         }
         Ok(ReadObject {

@@ -254,6 +254,7 @@ fn summaries_contain_no_sensitive_values() {
             action: Action::Update,
             before: before.clone(),
             after: after.clone(),
+            aspects: Vec::new(),
         }];
         staged.variables = [("v".into(), secret(SECRET))].into();
         let shown = serde_json::to_string(&summary(&staged)).unwrap();

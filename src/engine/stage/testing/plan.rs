@@ -129,6 +129,16 @@ impl Plan {
         self.stage.iter().flat_map(|s| &s.drift).map(one).collect()
     }
 
+    /// Returns the aspects of the drift of each object.
+    pub fn aspects(&self) -> Vec<String> {
+        let one = |d: &Drift| {
+            let aspects = d.aspects.iter().map(|aspect| aspect.label());
+            let aspects = aspects.collect::<Vec<_>>().join(", ");
+            format!("{}: {aspects}", d.address).trim().to_owned()
+        };
+        self.stage.iter().flat_map(|s| &s.drift).map(one).collect()
+    }
+
     /// Returns the state edits of the stage, in order.
     pub fn edits(&self) -> Vec<String> {
         let key = |deposed: &str| match deposed {

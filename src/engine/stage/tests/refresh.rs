@@ -3,6 +3,48 @@
 use crate::stage::testing::check;
 
 #[tokio::test]
+async fn s1_10_aspects_of_drift_agree_with_the_plan() {
+    check(
+        r#"
+# The plan sets the attribute back.
+config: resource lab_thing a { name = "x" }
+state: lab_thing.a name=x ~name=drifted
+aspects: lab_thing.a: update needed
+
+# The attribute is ignored.
+config: resource lab_thing a {
+          name = "x"
+          lifecycle { ignore_changes = [name] }
+        }
+state: lab_thing.a name=x ~name=drifted
+changes: none
+aspects: lab_thing.a: status changed
+
+# Not set in the configuration, and therefore the provider's.
+config: resource lab_thing a { name = "x" }
+state: lab_thing.a name=x note=n ~note=other
+changes: none
+aspects: lab_thing.a: status changed
+
+# Null before.
+state: lab_thing.a name=x ~note=other
+aspects: lab_thing.a: late-initialised
+
+# A stage that only refreshes has no plan to compare with.
+state: lab_thing.a name=x note=n ~note=other
+flags: -refresh-only
+aspects: lab_thing.a: update needed
+
+# A deleted object has no attributes that could differ.
+state: lab_thing.a name=x !gone
+drift: - lab_thing.a: id "lab_thing.a" > none, name "x" > none
+aspects: lab_thing.a:
+"#,
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn changes_are_planned_from_the_object_that_a_read_finds() {
     check(
         r#"

@@ -50,7 +50,10 @@ async fn s1_11_existence_readiness_and_drift_are_separate_facts_with_their_times
         since: 30,
         ..drifted
     };
-    assert_eq!(store.observations().await.unwrap(), [newest.clone()]);
+    assert_eq!(
+        store.observations().await.unwrap(),
+        std::slice::from_ref(&newest)
+    );
     let gone = Observation {
         at: 50,
         exists: false,
