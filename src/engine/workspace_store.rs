@@ -166,13 +166,18 @@ impl WorkspaceStore {
         Ok(self.store.logs(query).await?)
     }
 
-    /// Rows of the state for display, with drift.
+    /// Rows of the state for display, with drift and the newest observations.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         let state = Arc::new(self.state.read().await?);
         let mut rows = self.display_rows(&state);
         let drift = self.drift(state.serial).await?;
+        let observations = self.store.observations().await?.into_iter();
+        let mut observations: HashMap<(String, Option<String>), Observation> = observations
+            .map(|o| ((o.address.clone(), o.deposed.clone()), o))
+            .collect();
         for row in &mut rows {
             row.drift = drift.get(&row.id()).copied();
+            row.observation = observations.remove(&(row.address.clone(), row.deposed.clone()));
         }
         Ok(rows)
     }

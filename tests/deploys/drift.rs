@@ -113,11 +113,31 @@ fn s1_10_refresh_shows_drift_and_a_deploy_accepts_it() {
             ("same", &Value::Null)
         ]
     );
+    let observed = |of: &Value| {
+        let all = of["resources"].as_array().unwrap().iter();
+        let facts = all.map(|r| &r["observation"]);
+        let facts = facts.map(|o| (o["exists"].clone(), o["drift"].clone()));
+        facts.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        observed(&rows),
+        [
+            (json!(true), json!(["update_needed"])),
+            (json!(false), json!([])),
+            (json!(true), json!([]))
+        ]
+    );
 
     lab.workspace
         .run(&["deploy", "--auto-approve", "--refresh-only"])
         .expect(0);
     assert_eq!(lab.state(), ["lab_thing.changed", "lab_thing.same"]);
+    let rows = lab.workspace.run(&["state", "list", "--json"]).expect(0);
+    let exists_without_drift = (json!(true), json!([]));
+    assert_eq!(
+        observed(&rows.result()),
+        [exists_without_drift.clone(), exists_without_drift]
+    );
     let exported: Value =
         serde_json::from_str(&lab.workspace.run(&["state", "export"]).expect(0).stdout).unwrap();
     assert_eq!(exported["outputs"]["kind"]["value"], "by hand");

@@ -3,7 +3,7 @@
 
 use super::{
     Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, LaunchAttempt, Lazy,
-    LogLine, MethodName, Operation, OperationState, PluginFound, PluginId, UnixMs,
+    LogLine, MethodName, Observation, Operation, OperationState, PluginFound, PluginId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -57,6 +57,8 @@ pub struct StateRow {
     pub tainted: bool,
     /// Drift that the newest stage found, if the state has not changed since.
     pub drift: Option<DriftKind>,
+    /// Facts from the newest read of the object; `None` if it was never read.
+    pub observation: Option<Observation>,
     pub dependencies: Vec<String>,
     /// Addresses of dependent resources.
     pub dependents: Vec<String>,

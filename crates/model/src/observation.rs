@@ -68,7 +68,6 @@ pub struct Observation {
     pub at: UnixMs,
     pub exists: bool,
     /// `None` if the type has no expression for it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub readiness: Option<Readiness>,
     /// Text of the attribute with the status; never sensitive.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -77,7 +76,6 @@ pub struct Observation {
     /// and ignores the given one.
     pub since: UnixMs,
     /// Sorted and without duplicates; empty without drift.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub drift: Vec<DriftAspect>,
 }
 

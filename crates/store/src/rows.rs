@@ -132,6 +132,7 @@ fn row(
         provider: object.provider.clone(),
         tainted: object.tainted,
         drift: None,
+        observation: None,
         dependencies: object.dependencies.clone(),
         dependents: own.map_or_else(Vec::new, |r| r.dependents.iter().cloned().collect()),
         dependency_count: needed.map(|r| r.objects).sum(),

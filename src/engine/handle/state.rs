@@ -116,6 +116,19 @@ impl Engine {
         self.shared.memory.state_rows().await
     }
 
+    /// Changes of existence, readiness and drift of the objects of an address, newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn observation_history(
+        &self,
+        address: &str,
+        limit: u32,
+    ) -> Result<Vec<ObservationChange>, EngineError> {
+        let store = self.shared.memory.store();
+        Ok(store.observation_history(address, limit).await?)
+    }
+
     /// Continues with one of two conflicting states. Returns the file with the other, if there was
     /// anything to save.
     ///

@@ -4,6 +4,7 @@
 mod server;
 
 mod earlier_configurations;
+mod observations;
 mod opened_stages;
 
 use self::server::{Server, Trouble};

@@ -138,6 +138,10 @@ impl Operations {
         let end = self
             .run_operations(&begun, rollouts, &recorder, parallelism, switches)
             .await;
+        if !end.store_failed {
+            self.observe_deploy(begun.deploy, &begun.staged, &recorder.succeeded())
+                .await;
+        }
         self.end_deploy(begun, end).await
     }
 

@@ -16,6 +16,7 @@ mod group_import;
 mod import_forget;
 mod installing;
 mod lock;
+mod observing;
 mod opened_stage;
 mod orphans;
 mod plugins;

@@ -132,6 +132,7 @@ impl Operations {
     ) -> Result<(), EngineError> {
         self.refuse_former_leader(lead).await?;
         let staged = quiet.plan(0, request, switches).await?;
+        self.observe_reads(&staged.stage, "reconcile").await;
         let found = self.findings(name, staged).await?;
         run.mode = mode_text(found.mode).to_owned();
         run.reason.clone_from(&found.reason);

@@ -72,6 +72,8 @@ impl Operations {
         let id = self.begin_stage(&request).await?;
         let name = request.name.clone();
         let staged = self.plan(id, request, switches).await?;
+        self.observe_reads(&staged.stage, &format!("stage #{id}"))
+            .await;
         self.store_stage(staged, name).await
     }
 

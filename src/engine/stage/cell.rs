@@ -2,7 +2,7 @@
 //! new [`Cell`], which only [`Cells::publish`] publishes. Diagnostics come out in graph order, not
 //! in the order of evaluation.
 
-use super::change::{Change, Drift};
+use super::change::{Change, Drift, ObjectRead};
 use super::checked::{self, At, Checked};
 use super::conditions::{Status, Statuses};
 use super::scope::WalkContext;
@@ -49,6 +49,7 @@ pub struct Cell {
     pub expansions: BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     pub changes: Vec<Change>,
     pub drift: Vec<Drift>,
+    pub reads: Vec<ObjectRead>,
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
     pub checked: Checked,
@@ -101,6 +102,7 @@ impl Cell {
         self.expansions.extend(part.expansions);
         self.changes.extend(part.changes);
         self.drift.extend(part.drift);
+        self.reads.extend(part.reads);
         self.edits.extend(part.edits);
         part.statuses
             .0
@@ -144,6 +146,7 @@ pub struct Cells {
 pub struct MergedCells {
     pub changes: Vec<(Step, Change)>,
     pub drift: Vec<Drift>,
+    pub reads: Vec<ObjectRead>,
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
     pub checked: Checked,
@@ -222,6 +225,7 @@ impl Cells {
                 all.changes
                     .extend(cell.changes.into_iter().map(|change| (step, change)));
                 all.drift.extend(cell.drift);
+                all.reads.extend(cell.reads);
                 all.edits.extend(cell.edits);
                 cell.statuses
                     .0

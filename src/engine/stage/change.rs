@@ -348,6 +348,19 @@ pub struct Drift {
     pub aspects: Vec<DriftAspect>,
 }
 
+/// Read of an object by the refresh.
+#[derive(Debug, Clone)]
+pub struct ObjectRead {
+    /// Address in the state, before any move.
+    pub address: AbsInstance,
+    /// Key of a deposed object; `None` for the current one.
+    pub deposed: Option<String>,
+    /// Time of the answer.
+    pub at: UnixMs,
+    /// Marked; null if the object does not exist.
+    pub value: Value,
+}
+
 /// Digests of a stage's inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digests {
@@ -384,6 +397,8 @@ pub struct Stage {
     pub deselected: Vec<String>,
     pub outputs: Vec<OutputChange>,
     pub drift: Vec<Drift>,
+    /// Objects that the refresh has read. Not stored.
+    pub reads: Vec<ObjectRead>,
     /// Groups whose instances change, if all changes are deployed.
     pub groups: Vec<GroupPlan>,
     /// State edits from moves and refresh; written when the stage is deployed.

@@ -378,6 +378,7 @@ fn assemble(
         changes,
         deselected: left.unwrap_or_default(),
         outputs,
+        reads: found.reads,
         groups,
         // Moves come first, because all later edits use the new addresses.
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),

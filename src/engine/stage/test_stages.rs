@@ -71,6 +71,7 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         deselected: Vec::new(),
         outputs: Vec::new(),
         drift: Vec::new(),
+        reads: Vec::new(),
         groups: Vec::new(),
         edits: Vec::new(),
         statuses: Statuses::default(),

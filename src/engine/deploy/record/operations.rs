@@ -330,6 +330,15 @@ impl DeployRecorder {
     pub fn counts(&self) -> OperationCounts {
         OperationCounts::of(&lock(&self.operations).all)
     }
+
+    /// Returns the operations that succeeded.
+    pub fn succeeded(&self) -> Vec<Operation> {
+        let operations = lock(&self.operations);
+        let all = operations.all.iter();
+        all.filter(|o| o.state == OperationState::Done)
+            .cloned()
+            .collect()
+    }
 }
 
 #[cfg(test)]

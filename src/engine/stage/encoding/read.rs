@@ -78,6 +78,7 @@ fn read(
             .into_iter()
             .map(|d| finder.drift(d))
             .collect::<Result<_, _>>()?,
+        reads: Vec::new(),
         groups: detail.groups,
         edits: detail.edits,
         statuses: detail.statuses,

@@ -7,7 +7,7 @@ use super::options::PlanOptions;
 use super::removal_input::{ReadObject, RemovalOf};
 use crate::stage::aspects::aspects;
 use crate::stage::cell::Cell;
-use crate::stage::change::Drift;
+use crate::stage::change::{Drift, ObjectRead};
 use crate::stage::managed::{self, Prior};
 use crate::stage::needs::Needs;
 use crate::stage::objects::{self, RecordContext, Unusable};
@@ -18,7 +18,7 @@ use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
-use model::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode};
+use model::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode, now_ms};
 use provider::ReadRequest;
 use std::collections::BTreeSet;
 use store::records::{StateEdit, StateObject};
@@ -83,9 +83,15 @@ impl ObjectReader<'_> {
         let now = self.read(gone, address, object, &stored, ctx, cell).await?;
         refresh(ObjectPhase::Ended, now.as_ref());
         // Compared without marks, which a read does not return.
-        let drifted = now.as_ref().is_none_or(|now| {
-            let plain = |prior: &Prior| prior.value.clone().unmark_deep().0;
-            !plain(now).raw_equals(&plain(&stored))
+        let drifted =
+            (now.as_ref()).is_none_or(|now| !now.value.raw_equals_ignoring_marks(&stored.value));
+        let deposed = Some(object.deposed.clone()).filter(|key| !key.is_empty());
+        let found = found_value(gone.schema, now.as_ref());
+        cell.reads.push(ObjectRead {
+            address: previous.unwrap_or(address).clone(),
+            deposed: deposed.clone(),
+            at: now_ms(),
+            value: found.clone(),
         });
         // A refresh-only stage reports moves as drift too, because it has no changes to show them.
         let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind)
@@ -93,7 +99,7 @@ impl ObjectReader<'_> {
         if drifted || moved {
             cell.drift.push(Drift {
                 address: address.clone(),
-                deposed: Some(object.deposed.clone()).filter(|key| !key.is_empty()),
+                deposed,
                 previous: previous.cloned(),
                 provider: gone.key.clone(),
                 action: match &now {
@@ -101,14 +107,9 @@ impl ObjectReader<'_> {
                     Some(_) => Action::NoOp,
                     None => Action::Destroy,
                 },
+                aspects: aspects(gone.schema, &stored.value, &found),
                 before: stored.value.clone(),
-                after: now.as_ref().map_or_else(
-                    || Value::null(gone.schema.implied_type().clone()),
-                    |now| now.value.clone(),
-                ),
-                aspects: now.as_ref().map_or_else(Vec::new, |now| {
-                    aspects(gone.schema, &stored.value, &now.value)
-                }),
+                after: found,
             });
         }
         Ok(ReadObject {
@@ -317,6 +318,12 @@ impl ObjectReader<'_> {
     }
 }
 
+/// Value of the object found; null if it does not exist.
+fn found_value(schema: &Schema, now: Option<&Prior>) -> Value {
+    let missing = || Value::null(schema.implied_type().clone());
+    now.map_or_else(missing, |now| now.value.clone())
+}
+
 /// Adds a state edit if the record has changed.
 fn record_if_changed(
     schema: &Schema,
@@ -423,6 +430,12 @@ mod tests {
             let now = now.as_ref().and_then(Value::as_str);
             assert_eq!((now, found.drifted), (name, drifted), "{line}");
             assert_eq!(cell.drift.len(), usize::from(drifted), "{line}");
+            let read = cell.reads.first().map(|read| !read.value.is_null());
+            let expected = match (line.contains("other"), flags) {
+                (false, []) => Some(name.is_some()),
+                _ => None,
+            };
+            assert_eq!(read, expected, "{line}");
             assert_eq!(cell.edits.len(), edits, "{line}: {:?}", cell.edits);
         }
     }
