@@ -7,6 +7,7 @@ use super::files::ConfigFile;
 use super::group::{self, GROUP};
 use super::link::{self, LINK};
 use super::model::Module;
+use super::secret::{self, SECRET};
 use super::{language, settings};
 use crate::addr::Mode;
 use crate::body::{Block, BodySchema};
@@ -46,6 +47,7 @@ fn own_schema() -> BodySchema {
     BodySchema::new()
         .block(GROUP, &["name"])
         .block(LINK, &["name"])
+        .block(SECRET, &["name"])
 }
 
 /// Returns the module of these files and its calls, whose modules are not loaded yet.
@@ -97,6 +99,7 @@ fn own_blocks(
     for block in content.blocks {
         match &*block.type_name {
             GROUP => group::declare(module, &block, is_root, diags),
+            SECRET => secret::declare(module, &block, is_root, diags),
             _ => draft.declare(link::labelled(block), diags),
         }
     }

@@ -10,7 +10,7 @@ use cty::Value;
 use super::encryption::VARIABLE;
 use super::model::{Module, Variable};
 use super::planned::Planned;
-use super::{assignments, environment};
+use super::{assignments, environment, secret};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
 
@@ -96,6 +96,8 @@ pub enum Origin {
     Flag,
     /// The plan that is applied, or the deploy of a stored configuration.
     Plan,
+    /// A `secret` block; the value is unknown until the engine resolves it.
+    Secret,
 }
 
 /// The value of a root variable.
@@ -141,7 +143,12 @@ pub(crate) fn collect(
         ..RootValues::default()
     };
     for (name, variable) in &root.variables {
-        let one = given.remove(name).map(|one| {
+        let one = given.remove(name);
+        if let Some(value) = secret::unresolved(root, variable, one.as_ref(), inputs, diags) {
+            out.values.insert(name.clone(), value);
+            continue;
+        }
+        let one = one.map(|one| {
             // With a stored plan, errors must show now, because the values are compared with the
             // plan's.
             let faults = match inputs.planned {

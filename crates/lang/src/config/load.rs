@@ -22,7 +22,7 @@ use super::module_source::ModuleSource;
 use super::statics::{Given, Statics};
 use super::test_file::TestFile;
 use super::test_modules::TestModules;
-use super::{check, files, group, keys, language, test_modules};
+use super::{check, files, group, keys, language, secret, test_modules};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
@@ -71,6 +71,8 @@ pub fn load_with(
         diags.push(Diagnostic::error("Failed to read module directory", detail));
         return (Loaded::default(), diags);
     };
+    // Before values are read, because texts of sensitive variables are not quoted.
+    secret::bind(&mut root, &mut diags);
     // Test files are not stored.
     let tests = match inputs.partial && root.stored.is_none() {
         true => test_modules::read(dir, sources, &mut diags),

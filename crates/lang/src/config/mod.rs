@@ -36,6 +36,7 @@ mod provisioner;
 mod refactor;
 mod repeat;
 mod resource;
+mod secret;
 mod settings;
 mod shared_blocks;
 mod statics;

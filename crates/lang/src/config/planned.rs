@@ -93,7 +93,9 @@ fn mismatch(variable: &Variable, given: &InputValue) -> Diagnostic {
     let from = match given.origin {
         Origin::Environment => format!("the environment variable TF_VAR_{name}"),
         Origin::Flag => "--var".to_owned(),
-        Origin::File | Origin::NamedFile | Origin::Default | Origin::Plan => "this file".to_owned(),
+        Origin::File | Origin::NamedFile | Origin::Default | Origin::Plan | Origin::Secret => {
+            "this file".to_owned()
+        }
     };
     let detail = format!(
         "The plan has a different value of the variable \"{name}\" than {from}. Values of \

@@ -6,6 +6,7 @@ mod module;
 mod providers;
 mod refactor;
 mod resources;
+mod secret;
 mod values;
 
 pub use group::{Group, GroupHook, GroupResource, GroupSettings, GroupUpdate};
@@ -13,4 +14,5 @@ pub use module::{Argument, Check, DEFAULT_WORKSPACE, Module, ModuleCall};
 pub use providers::{ProviderConfig, ProviderMeta, ProviderRef, RequiredProvider};
 pub use refactor::{Import, Moved, Removed};
 pub use resources::{IgnoreChanges, Lifecycle, LinkEnds, Provisioner, ProvisionerKind, Resource};
+pub use secret::{SecretReference, SecretSource};
 pub use values::{Condition, Defaults, Local, Output, TypeConstraint, Variable};

@@ -8,6 +8,7 @@ use super::group::Group;
 use super::providers::{ProviderConfig, ProviderMeta, ProviderRef, RequiredProvider};
 use super::refactor::{Import, Moved, Removed};
 use super::resources::Resource;
+use super::secret::SecretReference;
 use super::values::{Condition, Local, Output, Variable};
 use crate::addr::{ModulePath, Resource as ResourceName};
 use crate::body::Body;
@@ -61,6 +62,8 @@ pub struct Module {
     pub checks: BTreeMap<Arc<str>, Check>,
     /// `group` blocks (root only).
     pub groups: BTreeMap<Arc<str>, Group>,
+    /// `secret` blocks (root only), by variable.
+    pub secrets: BTreeMap<Arc<str>, SecretReference>,
 }
 
 /// Name of the default workspace.
