@@ -258,6 +258,7 @@ fn documents(whole: bool) -> State {
         outputs: Vec::new(),
         drift: Vec::new(),
         left: Vec::new(),
+        secrets: Vec::new(),
         groups: Vec::new(),
     };
     let event = Event {

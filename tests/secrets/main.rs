@@ -4,6 +4,7 @@
 //! for their owner alone.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod references;
 mod secret_search;
 mod secret_workspace;
 

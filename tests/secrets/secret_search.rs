@@ -12,7 +12,7 @@ use super::secret_workspace::{SECRETS, SecretWorkspace};
 
 /// Encodings of a text: line by line, escaped for JSON once and twice, quoted like Rust and Go,
 /// URL-encoded, in hexadecimal digits, and in base64 at every offset.
-fn encodings(text: &str) -> BTreeSet<String> {
+pub(super) fn encodings(text: &str) -> BTreeSet<String> {
     let escaped = |text: &str| {
         let quoted = serde_json::to_string(text).unwrap();
         quoted[1..quoted.len() - 1].to_owned()

@@ -128,6 +128,17 @@ pub struct StageSummary {
     /// Groups whose instances change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupPlan>,
+    /// References to the values of variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretOrigin>,
+}
+
+/// Reference to the value of a root variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretOrigin {
+    pub variable: String,
+    /// The reference as written, such as `env:DB_PASSWORD`.
+    pub from: String,
 }
 
 /// Planned rollout of a group.

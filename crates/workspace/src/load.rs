@@ -4,7 +4,9 @@
 
 use super::provider_addr;
 use cty::Value;
-use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, Overridden, RequiredProvider};
+use lang::config::{
+    self, Encrypted, Flag, Inputs, Method, Module, Overridden, RequiredProvider, SecretReference,
+};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceFile, SourceMap, Span};
 use model::{StageMode, StageRequest, VariableFlag};
@@ -25,6 +27,8 @@ pub struct Loaded {
     pub written: BTreeMap<Arc<str>, Value>,
     /// Values from the environment and automatic files that were overridden.
     pub overridden: Overridden,
+    /// References in use; the values of their variables are unknown until they are resolved.
+    pub secrets: BTreeMap<Arc<str>, SecretReference>,
     pub config_digest: String,
     /// Configuration files: name and text.
     pub snapshot: Vec<(String, String)>,
@@ -44,6 +48,7 @@ impl Loaded {
             given: HashMap::new(),
             written: BTreeMap::new(),
             overridden: Overridden::new(),
+            secrets: BTreeMap::new(),
             config_digest: String::new(),
             snapshot: self.snapshot.clone(),
             value_errors: Diagnostics::new(),
@@ -116,12 +121,14 @@ pub fn load(
         })
         .collect();
     let written = loaded.values.values.iter();
-    let written = written.filter(|(_, v)| v.origin != config::Origin::Default);
+    let written = written.filter(|(_, v)| v.origin.is_given());
     let written = written
         .map(|(name, v)| (name.clone(), v.given.clone()))
         .collect();
     let snapshot = snapshot(&sources, request);
+    let secrets = secrets_in_use(&loaded);
     let loaded = Loaded {
+        secrets,
         config_digest: config_digest(&snapshot),
         value_errors: loaded.values.value_errors,
         tested: loaded.tested,
@@ -134,6 +141,18 @@ pub fn load(
         snapshot,
     };
     Ok((loaded, diags))
+}
+
+/// References that no other value replaces.
+fn secrets_in_use(loaded: &config::Loaded) -> BTreeMap<Arc<str>, SecretReference> {
+    let is_used = |name: &Arc<str>| {
+        let value = loaded.values.values.get(name);
+        value.is_some_and(|v| v.origin == config::Origin::Secret)
+    };
+    let all = loaded.root.secrets.iter();
+    let used = all.filter(|(name, _)| is_used(name));
+    used.map(|(name, secret)| (name.clone(), secret.clone()))
+        .collect()
 }
 
 /// Inputs of the operator for a workspace's configuration.

@@ -16,7 +16,7 @@ use plugin::Pin;
 use plugin::find::HashCache;
 use provider::ProviderSchema;
 use provider::pool::Pool;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use store::records::State;
@@ -90,6 +90,8 @@ pub struct Operations {
     pub(super) cleanups: TaskTracker,
     /// Text of this process in the lock lease of the reconcile loop's leader, while it leads.
     pub(super) leads_as: Mutex<Option<String>>,
+    /// Secrets that the running command has resolved, by variable and reference.
+    pub(super) secret_texts: Mutex<BTreeMap<(Arc<str>, Arc<str>), Arc<str>>>,
 }
 
 /// A running command: its turn, its cancellation tokens and its pinned executables. Ends when
@@ -150,6 +152,7 @@ impl Operations {
             rollout_requests: Arc::default(),
             cleanups: TaskTracker::new(),
             leads_as: Mutex::default(),
+            secret_texts: Mutex::default(),
         }
     }
 
@@ -210,6 +213,7 @@ impl Operations {
         // Until the command ends, launches use the executables that exist now.
         *lock(&self.pinned) = Some(self.pool.pin());
         *lock(&self.switches) = Some(switches.clone());
+        lock(&self.secret_texts).clear();
         Command {
             operations: self,
             switches,

@@ -107,7 +107,8 @@ impl Operations {
         let state = self.state().await?;
         let import = NewImport::of(&request, &state)?;
         let wanted = StageRequest::with_variables(request.variables);
-        let loaded = self.read(&wanted).await?;
+        let mut loaded = self.read(&wanted).await?;
+        self.resolve_secrets(&mut loaded).await?;
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.emit_diagnostics(convert_all(
             loaded.value_errors.iter(),

@@ -30,6 +30,7 @@ mod revealing;
 mod rollout_requests;
 mod rollouts;
 mod saved_selections;
+mod secrets;
 mod staging;
 mod stale_check;
 mod state;

@@ -4,6 +4,7 @@ use super::command::Operations;
 use super::stale_check::Purpose;
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
+use crate::stage::encoding;
 use model::mutex::lock;
 use model::view::View;
 use model::*;
@@ -59,11 +60,20 @@ impl Operations {
             let diags = convert_all(diags.iter(), &sources, self.pool.secrets());
             return Ok(Some(first_error(&diags)));
         }
+        let secrets = encoding::stored_request(&record)?.secrets;
+        // The console did not ask for a deploy, so no secret is resolved; the deploy restores the
+        // stage with them.
+        let purpose = match secrets.is_empty() {
+            true => purpose,
+            false => Purpose::Display,
+        };
         let staged = self.restored(record, purpose).await?;
         self.check_inputs_unchanged(&staged, purpose).await?;
         let state = self.state().await?;
         self.register_sensitive(&staged.loaded, &state);
-        *lock(&self.newest) = Some(staged);
+        if secrets.is_empty() {
+            *lock(&self.newest) = Some(staged);
+        }
         Ok(None)
     }
 }

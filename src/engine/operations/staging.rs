@@ -86,7 +86,10 @@ impl Operations {
     ) -> Result<Staged, EngineError> {
         self.take_in_commits().await?;
         let state = self.state().await?;
-        let loaded = Arc::new(self.read(&request).await?);
+        let mut loaded = self.read(&request).await?;
+        let secrets = self.resolve_secrets(&mut loaded).await?;
+        let secrets = self.new_stage_secrets(secrets).await?;
+        let loaded = Arc::new(loaded);
         // Before any provider is called, so that its output is redacted.
         self.register_sensitive(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
@@ -106,6 +109,7 @@ impl Operations {
             resolved_providers: sought.resolved.clone(),
             committed_groups: self.committed_groups().await?,
             progress: progress(id, self.bus.clone()),
+            secrets,
             // Clients that follow each step also get the partial plan of a failed staging.
             shows_errored: self.settings.object_steps,
             ..self.order(request, &loaded, found, switches)
@@ -167,9 +171,13 @@ impl Operations {
         match result {
             StageResult::Complete(stage) => Some(*stage),
             StageResult::Errored(partial) => {
-                *lock(&self.partial_plan) = partial
-                    .zip(before)
-                    .map(|(stage, state)| plan_json::plan_json(&stage, &state, configuration));
+                *lock(&self.partial_plan) = partial.zip(before).map(|(stage, state)| {
+                    let mut plan = plan_json::plan_json(&stage, &state, configuration);
+                    if let Some(sealer) = &stage.secrets.sealer {
+                        sealer.redact_json(&mut plan);
+                    }
+                    plan
+                });
                 None
             }
         }
@@ -267,6 +275,7 @@ impl Operations {
             given: loaded.given.clone(),
             given_texts: loaded.written.clone(),
             overridden: loaded.overridden.clone(),
+            secrets: Default::default(),
             digests: Digests {
                 config: loaded.config_digest.clone(),
                 plugins,

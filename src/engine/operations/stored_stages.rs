@@ -66,7 +66,12 @@ impl Operations {
         purpose: Purpose<'_>,
     ) -> Result<Arc<Staged>, EngineError> {
         let staged = match self.cached_stage(id, purpose) {
-            Some(staged) => staged,
+            Some(staged) => {
+                if let Purpose::Deploy(_) = purpose {
+                    self.check_secrets_unchanged(&staged).await?;
+                }
+                staged
+            }
             None => {
                 let record = self.memory.store().stage(id).await?;
                 self.restored(record.ok_or(NotFound::Stage(id))?, purpose)
@@ -108,7 +113,17 @@ impl Operations {
     ) -> Result<Arc<Staged>, EngineError> {
         let request = purpose.of_record(&record)?;
         let files = (&*record.config_digest, &*record.snapshot);
-        let loaded = Arc::new(self.read_same(record.id, &request, files).await?);
+        let mut loaded = self.read_same(record.id, &request, files).await?;
+        let sealer = match purpose {
+            Purpose::Deploy(_) => {
+                let recorded = encoding::stored_request(&record)?.secrets;
+                let resolved = self.resolve_secrets(&mut loaded).await?;
+                let secrets = self.unlock_secrets(record.id, recorded, resolved).await?;
+                secrets.sealer
+            }
+            Purpose::Display => None,
+        };
+        let loaded = Arc::new(loaded);
         let state = self.state().await?;
         let sought = self.search(&loaded, providers_in(&state)).await?;
         let other = sought.plugins.difference(&record.plugins_digest);
@@ -120,7 +135,7 @@ impl Operations {
         }
         let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
         // Stored values can only be read with the schemas.
-        let mut stage = encoding::restore(&record, |address, resource| {
+        let mut stage = encoding::restore(&record, sealer, |address, resource| {
             let schemas = schemas.get(address)?;
             crate::stage::nodes::schema_of(schemas, resource).cloned()
         })?;
@@ -133,6 +148,21 @@ impl Operations {
             resolved_providers: sought.resolved,
             in_state: sought.in_state,
         }))
+    }
+
+    /// Resolves the secrets of a stage in memory again, and compares them with those of the stage.
+    async fn check_secrets_unchanged(&self, staged: &Staged) -> Result<(), EngineError> {
+        let stage = &staged.stage;
+        let recorded = stage.secrets.recorded.clone();
+        if recorded.is_empty() {
+            return Ok(());
+        }
+        let request = Purpose::Deploy(&[]).of_stage(stage);
+        let files = (&*stage.digests.config, &*staged.loaded.snapshot);
+        let mut now = self.read_same(stage.id, &request, files).await?;
+        let resolved = self.resolve_secrets(&mut now).await?;
+        self.unlock_secrets(stage.id, recorded, resolved).await?;
+        Ok(())
     }
 
     /// Checks that the inputs of a stage are unchanged.
@@ -203,7 +233,11 @@ impl Operations {
             sources: &staged.loaded.sources,
             schemas: &staged.schemas,
         };
-        Ok(plan_json::plan_json(&staged.stage, &state, &configuration))
+        let mut plan = plan_json::plan_json(&staged.stage, &state, &configuration);
+        if let Some(sealer) = &staged.stage.secrets.sealer {
+            sealer.redact_json(&mut plan);
+        }
+        Ok(plan)
     }
 
     /// Partial plan of the newest failed staging; returned once.

@@ -8,6 +8,7 @@ use super::managed::Reason;
 use super::needs::Needs;
 use super::relevant::Relevant;
 use super::renames::Renames;
+use super::sealing::StageSecrets;
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use lang::config::Overridden;
@@ -411,6 +412,8 @@ pub struct Stage {
     pub variables: BTreeMap<Arc<str>, Value>,
     /// Values from the environment and automatic files that other values override.
     pub overridden: Overridden,
+    /// References to the values of further variables.
+    pub secrets: StageSecrets,
 }
 
 /// Result of staging.

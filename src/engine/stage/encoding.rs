@@ -20,6 +20,7 @@ use super::conditions::Statuses;
 use super::external_inputs::InputDigest;
 use super::managed::Reason;
 use super::relevant::Relevant;
+use super::sealing::RecordedSecrets;
 use model::{Action, CommandView, DriftAspect, GroupPlan, StageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -44,6 +45,11 @@ struct Detail {
     #[serde(default)]
     groups: Vec<GroupPlan>,
     edits: Vec<StateEdit>,
+    /// JSON of the edits, encrypted; then `edits` is empty.
+    #[serde(default)]
+    sealed_edits: Option<String>,
+    #[serde(default)]
+    secrets: RecordedSecrets,
     statuses: Statuses,
     #[serde(default)]
     checked: Checked,
@@ -67,6 +73,8 @@ enum KeptMark {
     Deprecated(String),
     Custom(i64),
     Named(String),
+    /// Not a mark: the value at the path, encrypted. The value has an unknown part there.
+    Sealed(String),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -49,6 +49,7 @@ pub mod refactor_checks;
 pub mod relevant;
 pub mod renames;
 pub mod scope;
+pub mod sealing;
 pub mod select;
 pub mod show;
 pub mod staging;

@@ -108,7 +108,9 @@ fn variables(stage: &Stage, root: &Module) -> Map<String, Json> {
     let given = stage.variables.iter();
     let given = given.filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
     let mut all: BTreeMap<&str, &Value> = given.map(|(name, v)| (name.as_ref(), v)).collect();
-    for (name, declared) in &root.variables {
+    let secrets = &stage.secrets.recorded;
+    let declared = root.variables.iter();
+    for (name, declared) in declared.filter(|(name, _)| !secrets.contains(name)) {
         if let Some(value) = &declared.default {
             all.entry(name).or_insert(value);
         }

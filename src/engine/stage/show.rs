@@ -72,6 +72,7 @@ pub fn summary(stage: &Stage) -> StageSummary {
         outputs,
         drift,
         groups: stage.groups.clone(),
+        secrets: stage.secrets.recorded.origins(),
     }
 }
 

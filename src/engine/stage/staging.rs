@@ -16,6 +16,7 @@ use super::output_changes::outputs;
 use super::plan::{LinksByEnd, PlanOptions, PlanWalk};
 use super::prior::{PriorState, ResolvedProviders};
 use super::scope::{Phase, WalkContext, timestamp};
+use super::sealing::StageSecrets;
 use super::state_values::stored_cell;
 use super::targets::{Targets, read_targets, unmatched_warnings, without_instance};
 use super::values::Values;
@@ -58,6 +59,7 @@ pub struct PlanInput {
     /// Values of root variables as given.
     pub given_texts: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
+    pub secrets: StageSecrets,
     pub digests: Digests,
     /// Committed groups, which the configuration does not declare.
     pub committed_groups: Vec<DeclaredGroup>,
@@ -362,10 +364,10 @@ fn assemble(
         });
         checked.complete(plan, &found.expansions);
     }
-    let relevant = relevant::of_plan(plan, &changes, &outputs);
     Ok(Stage {
         id: basis.id,
-        variables: variables::values_with_defaults(&basis.root, &basis.given_texts),
+        variables: variables::values_with_defaults(&basis),
+        secrets: basis.secrets,
         overridden: basis.overridden,
         request: basis.request,
         at,
@@ -374,6 +376,7 @@ fn assemble(
         external_inputs: walk.context.external_inputs.recorded(),
         origin: basis.state_origin,
         state_serial: prior.serial,
+        relevant: relevant::of_plan(plan, &changes, &outputs),
         drift: aspects::corrected(found.drift, &changes, wishes.mode),
         changes,
         deselected: left.unwrap_or_default(),
@@ -384,7 +387,6 @@ fn assemble(
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),
         statuses,
         checked,
-        relevant,
     })
 }
 

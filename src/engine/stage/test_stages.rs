@@ -79,6 +79,7 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         relevant: Vec::new(),
         overridden: Default::default(),
         variables: BTreeMap::new(),
+        secrets: Default::default(),
     }
 }
 

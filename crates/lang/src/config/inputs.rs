@@ -100,6 +100,13 @@ pub enum Origin {
     Secret,
 }
 
+impl Origin {
+    /// Returns true for values that someone wrote: no defaults and no references.
+    pub fn is_given(self) -> bool {
+        !matches!(self, Origin::Default | Origin::Secret)
+    }
+}
+
 /// The value of a root variable.
 #[derive(Clone, Debug)]
 pub struct InputValue {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use cty::{Type, Value};
 
 use super::assignments::Given;
-use super::constant;
 use super::inputs::{InputValue, Inputs, Origin};
 use super::model::{Module, SecretReference, SecretSource, Variable};
 use super::shared_blocks::check_name;
+use super::{constant, environment};
 use crate::body::{Block, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
 
@@ -162,6 +162,7 @@ pub(super) fn unresolved(
             diags.push(replaced(secret));
             return None;
         }
+        Some(Origin::Environment) if is_same_variable(secret) => {}
         Some(origin) => diags.push(conflict(secret, origin, given)),
         None => {}
     }
@@ -172,6 +173,14 @@ pub(super) fn unresolved(
         origin: Origin::Secret,
         span: Some(secret.span),
     })
+}
+
+/// Returns true if the reference names the environment variable of its own variable.
+fn is_same_variable(secret: &SecretReference) -> bool {
+    let SecretSource::Environment(name) = &secret.source else {
+        return false;
+    };
+    name.strip_prefix(environment::PREFIX) == Some(&*secret.variable)
 }
 
 fn replaced(secret: &SecretReference) -> Diagnostic {

@@ -274,6 +274,7 @@ impl Lab {
             given: HashMap::new(),
             given_texts: Default::default(),
             overridden: Default::default(),
+            secrets: Default::default(),
             digests: Digests::default(),
             committed_groups: Vec::new(),
             state_origin: StateOrigin::default(),

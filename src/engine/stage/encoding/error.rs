@@ -1,5 +1,6 @@
 //! Errors of encoding and decoding a stage.
 
+use crate::stage::sealing::SealError;
 use cty::{CodecError, ConvertError, PathJsonError, TypeJsonError};
 use lang::addr::AddrError;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub enum StageCodecError {
     /// A value of the resource, output or variable `of` cannot be encoded.
     #[error("failed to encode {of}: {source}")]
     Value { of: String, source: CodecError },
+    #[error("failed to encode the stage: {0}")]
+    Seal(#[from] SealError),
     #[error(
         "stage #{stage} cannot be decoded: {source}; run `flightdeck stage` to create a new stage"
     )]
@@ -75,6 +78,8 @@ pub enum DecodeError {
         address: String,
         source: ConvertError,
     },
+    #[error(transparent)]
+    Seal(#[from] SealError),
     /// The external inputs have no such function.
     #[error("{0}")]
     ExternalInput(String),

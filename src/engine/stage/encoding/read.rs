@@ -5,6 +5,7 @@ use super::{Detail, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT, StoredV
 use crate::stage::change::{
     Act, Change, Configured, Details, Digests, Drift, Object, OutputChange, Recorded, Stage,
 };
+use crate::stage::sealing::{RecordedSecrets, SealError, Sealer, StageSecrets, text_bytes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::schema::Schema;
@@ -18,15 +19,17 @@ use std::sync::Arc;
 use store::records::StageRecord;
 
 /// Decodes the stage of a record. `schemas` returns the schema of a resource (by provider address
-/// and resource) if the provider is loaded; values are converted to it.
+/// and resource) if the provider is loaded; values are converted to it. Without the `sealer` of its
+/// secrets, sensitive values are unknown.
 ///
 /// # Errors
 /// If the record cannot be decoded or does not fit the current schemas.
 pub fn restore(
     record: &StageRecord,
+    sealer: Option<Arc<Sealer>>,
     schemas: impl Fn(&str, &Resource) -> Option<Schema>,
 ) -> Result<Stage, StageCodecError> {
-    read(record, &schemas).map_err(|source| StageCodecError::Decode {
+    read(record, sealer, &schemas).map_err(|source| StageCodecError::Decode {
         stage: record.id,
         source,
     })
@@ -34,6 +37,7 @@ pub fn restore(
 
 fn read(
     record: &StageRecord,
+    sealer: Option<Arc<Sealer>>,
     schemas: &dyn Fn(&str, &Resource) -> Option<Schema>,
 ) -> Result<Stage, DecodeError> {
     let text = record.detail.text().map_err(serde_json::Error::io)?;
@@ -43,6 +47,7 @@ fn read(
     // Values refer to their types by number, so the types are decoded first.
     let mut finder = Finder {
         types: types(&detail.types)?,
+        sealer: sealer.as_deref(),
         schemas,
         known: HashMap::new(),
     };
@@ -80,12 +85,19 @@ fn read(
             .collect::<Result<_, _>>()?,
         reads: Vec::new(),
         groups: detail.groups,
-        edits: detail.edits,
+        edits: match (detail.sealed_edits, &sealer) {
+            (Some(sealed), Some(sealer)) => serde_json::from_str(&sealer.open_text(&sealed)?)?,
+            _ => detail.edits,
+        },
         statuses: detail.statuses,
         checked: detail.checked,
         relevant: detail.relevant,
         variables: finder.variables(&detail.variables)?,
         overridden: finder.overridden(&detail.overridden)?,
+        secrets: StageSecrets {
+            recorded: detail.secrets,
+            sealer: sealer.clone(),
+        },
     })
 }
 
@@ -97,6 +109,8 @@ pub struct StoredRequest {
     /// Values of the other variables.
     pub variables: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
+    /// References to the values of further variables.
+    pub secrets: RecordedSecrets,
 }
 
 /// Decodes the request of a recorded stage.
@@ -118,6 +132,8 @@ fn decode_request(record: &StageRecord) -> Result<StoredRequest, DecodeError> {
         types: Vec<serde_json::Value>,
         variables: BTreeMap<String, StoredValue>,
         overridden: BTreeMap<String, Vec<StoredValue>>,
+        #[serde(default)]
+        secrets: RecordedSecrets,
     }
     let text = record.detail.text().map_err(serde_json::Error::io)?;
     // As in `read`, other layouts may have other fields.
@@ -125,6 +141,7 @@ fn decode_request(record: &StageRecord) -> Result<StoredRequest, DecodeError> {
     let part: Part = serde_json::from_str(&text)?;
     let finder = Finder {
         types: types(&part.types)?,
+        sealer: None,
         // Variables have types of their own, so no provider needs to be loaded.
         schemas: &|_, _| None,
         known: HashMap::new(),
@@ -134,6 +151,7 @@ fn decode_request(record: &StageRecord) -> Result<StoredRequest, DecodeError> {
         overridden: finder.overridden(&part.overridden)?,
         request: part.request,
         withheld: part.withheld,
+        secrets: part.secrets,
     })
 }
 
@@ -160,6 +178,7 @@ fn types(kept: &[serde_json::Value]) -> Result<Vec<Type>, DecodeError> {
 /// Decoder; looks up the schema of each resource once.
 struct Finder<'a> {
     types: Vec<Type>,
+    sealer: Option<&'a Sealer>,
     schemas: &'a dyn Fn(&str, &Resource) -> Option<Schema>,
     known: HashMap<(String, String), Option<Type>>,
 }
@@ -190,12 +209,15 @@ impl Finder<'_> {
     fn value(&self, kept: &StoredValue) -> Result<Value, DecodeError> {
         let ty = self.types.get(kept.0).ok_or(DecodeError::NoType(kept.0))?;
         let bytes = STANDARD.decode(&kept.1)?;
-        let value = cty::msgpack::decode(&bytes, ty)?;
+        let mut value = cty::msgpack::decode(&bytes, ty)?;
         // The msgpack form has no marks, so they are stored by path.
         let mut marks = Vec::with_capacity(kept.2.len());
         for (path, names) in &kept.2 {
             let path = Path::from_json_value(path)?;
-            marks.push((path, names.iter().map(mark).collect::<Marks>()));
+            if let ([KeptMark::Sealed(text)], Some(sealer)) = (&names[..], self.sealer) {
+                value = opened(&value, &path, text, sealer)?;
+            }
+            marks.push((path, names.iter().filter_map(mark).collect::<Marks>()));
         }
         Ok(value.mark_with_paths(&marks))
     }
@@ -260,12 +282,12 @@ impl Finder<'_> {
             reason: kept.reason,
             before: Object {
                 value: before,
-                private: STANDARD.decode(kept.prior_private)?,
+                private: text_bytes(&kept.prior_private, self.sealer)?,
                 identity: identity(&kept.identity_before)?,
             },
             after: Object {
                 value: after,
-                private: STANDARD.decode(kept.private)?,
+                private: text_bytes(&kept.private, self.sealer)?,
                 identity: identity(&kept.identity_after)?,
             },
             schema_version: kept.schema_version,
@@ -321,12 +343,23 @@ fn provider(text: &str) -> Result<ConfigKey, DecodeError> {
     ConfigKey::parse(text).ok_or_else(|| DecodeError::Provider(text.to_owned()))
 }
 
-fn mark(kept: &KeptMark) -> Mark {
-    match kept {
+/// Returns a value with its encrypted part at a path.
+fn opened(value: &Value, path: &Path, sealed: &str, sealer: &Sealer) -> Result<Value, DecodeError> {
+    let damaged = DecodeError::Seal(SealError::Damaged);
+    let Ok(part) = path.apply(value) else {
+        return Err(damaged);
+    };
+    let part = sealer.open(sealed, part.ty())?;
+    value.with_at(path, part).ok_or(damaged)
+}
+
+fn mark(kept: &KeptMark) -> Option<Mark> {
+    Some(match kept {
         KeptMark::Sensitive => Mark::Sensitive,
         KeptMark::Ephemeral => Mark::Ephemeral,
         KeptMark::Deprecated(text) => Mark::Deprecated(text.as_str().into()),
         KeptMark::Custom(n) => Mark::Custom(*n),
         KeptMark::Named(name) => Mark::Named(name.as_str().into()),
-    }
+        KeptMark::Sealed(_) => return None,
+    })
 }

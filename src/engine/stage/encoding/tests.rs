@@ -216,7 +216,7 @@ fn stage_round_trips() {
     .0;
     assert_eq!(stored_request(&kept).unwrap().request, before.request);
     for schemas in [true, false] {
-        let after = restore(&kept, |address, resource| {
+        let after = restore(&kept, None, |address, resource| {
             assert_eq!(
                 (address, resource.kind.as_ref()),
                 ("example.com/acme/thing", "thing_x")
@@ -266,7 +266,7 @@ fn arbitrary_values_round_trip() {
     proptest!(|(before in values)| {
         let made = stage(vec![change("thing_x.a", Action::Create, Value::null(Type::Dynamic), before.clone())]);
         let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
-        let after = restore(&kept, |_, _| None).unwrap().changes.remove(0).after.value;
+        let after = restore(&kept, None, |_, _| None).unwrap().changes.remove(0).after.value;
         prop_assert!(after.raw_equals(&before), "{before:?} became {after:?}");
     });
 }
@@ -289,7 +289,7 @@ fn ephemeral_values_are_not_stored() {
     let kept = record(&made, || show::summary(&made), Vec::new(), None)
         .unwrap()
         .0;
-    let after = restore(&kept, |_, _| None).unwrap();
+    let after = restore(&kept, None, |_, _| None).unwrap();
     assert!(after.changes[0].config().is_none());
     assert!(!after.variables.contains_key("token"));
     let encoded =
@@ -334,6 +334,7 @@ fn unusable_stage_records_are_rejected_with_a_reason() {
                 detail,
                 ..good.clone()
             },
+            None,
             |_, _| None,
         )
         .unwrap_err()
@@ -346,6 +347,7 @@ fn unusable_stage_records_are_rejected_with_a_reason() {
             detail: CompressedJson::try_from("{").unwrap(),
             ..good.clone()
         },
+        None,
         |_, _| None,
     )
     .unwrap_err()
@@ -361,7 +363,7 @@ fn unusable_stage_records_are_rejected_with_a_reason() {
             },
         )
     };
-    let text = restore(&good, |_, _| Some(other()))
+    let text = restore(&good, None, |_, _| Some(other()))
         .unwrap_err()
         .to_string();
     assert!(

@@ -7,6 +7,7 @@ use crate::stage::checked::Checked;
 use crate::stage::conditions::Statuses;
 use crate::stage::external_inputs::InputDigest;
 use crate::stage::relevant::Relevant;
+use crate::stage::sealing::{RecordedSecrets, Sealer, bytes_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::{Mark, Marks, Path, Type, Value};
@@ -34,6 +35,10 @@ struct Written<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     groups: &'a [GroupPlan],
     edits: &'a [StateEdit],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed_edits: Option<String>,
+    #[serde(skip_serializing_if = "RecordedSecrets::is_empty")]
+    secrets: &'a RecordedSecrets,
     statuses: &'a Statuses,
     checked: &'a Checked,
     relevant: &'a [Relevant],
@@ -44,7 +49,7 @@ struct Written<'a> {
     types: Collected<'a>,
 }
 
-struct OneByOne<'a>(&'a [Change], &'a RefCell<Keeper>);
+struct OneByOne<'a>(&'a [Change], &'a RefCell<Keeper<'a>>);
 
 impl Serialize for OneByOne<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -61,7 +66,7 @@ impl Serialize for OneByOne<'_> {
     }
 }
 
-struct Collected<'a>(&'a RefCell<Keeper>);
+struct Collected<'a>(&'a RefCell<Keeper<'a>>);
 
 impl Serialize for Collected<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -121,16 +126,6 @@ fn compress_json(
 
 fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
     let mut keeper = Keeper::default();
-    let outputs = stage
-        .outputs
-        .iter()
-        .map(|o| keeper.output(o))
-        .collect::<Result<_, _>>()?;
-    let drift = stage
-        .drift
-        .iter()
-        .map(|d| keeper.drift(d))
-        .collect::<Result<_, _>>()?;
     // Ephemeral values are never stored; the deploy must be given them again.
     let lasting = stage
         .variables
@@ -152,7 +147,21 @@ fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
             Ok((name.to_string(), kept.collect::<Result<_, _>>()?))
         })
         .collect::<Result<_, StageCodecError>>()?;
+    // Values of variables that have no reference are kept as they were given.
+    let sealer = stage.secrets.sealer.as_deref();
+    keeper.sealer = sealer;
+    let outputs = stage
+        .outputs
+        .iter()
+        .map(|o| keeper.output(o))
+        .collect::<Result<_, _>>()?;
+    let drift = stage
+        .drift
+        .iter()
+        .map(|d| keeper.drift(d))
+        .collect::<Result<_, _>>()?;
     let (request, withheld) = request_to_store(stage);
+    let (edits, sealed_edits) = edits(stage)?;
     let keeper = RefCell::new(keeper);
     let written = Written {
         layout: LAYOUT,
@@ -169,7 +178,9 @@ fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
             .iter()
             .map(|(look, sight)| (look.to_string(), sight))
             .collect(),
-        edits: &stage.edits,
+        edits,
+        sealed_edits,
+        secrets: &stage.secrets.recorded,
         statuses: &stage.statuses,
         checked: &stage.checked,
         relevant: &stage.relevant,
@@ -178,6 +189,19 @@ fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
         types: Collected(&keeper),
     };
     compress_json("detail", &written)
+}
+
+/// Returns the edits, or their encrypted form if a secret is in them.
+fn edits(stage: &Stage) -> Result<(&[StateEdit], Option<String>), StageCodecError> {
+    let Some(sealer) = &stage.secrets.sealer else {
+        return Ok((&stage.edits, None));
+    };
+    let text = serde_json::to_string(&stage.edits);
+    let text = text.map_err(|e| StageCodecError::text("edits", e))?;
+    Ok(match sealer.seal_text(&text)? {
+        Some(sealed) => (&[], Some(sealed)),
+        None => (&stage.edits, None),
+    })
 }
 
 /// Returns the request without values of ephemeral variables, and the names of these variables:
@@ -203,7 +227,9 @@ fn request_to_store(stage: &Stage) -> (StageRequest, Vec<String>) {
 
 /// Encoder; collects types.
 #[derive(Default)]
-struct Keeper {
+struct Keeper<'a> {
+    /// Encrypts sensitive values, if the stage uses secrets.
+    sealer: Option<&'a Sealer>,
     types: Vec<Json>,
     numbers: HashMap<Type, usize>,
     /// Type of the previous value. Values of one resource type follow each other, and hashing a
@@ -211,9 +237,16 @@ struct Keeper {
     last: Option<(Type, usize)>,
 }
 
-impl Keeper {
+impl Keeper<'_> {
     fn value(&mut self, value: &Value, of: &str) -> Result<StoredValue, StageCodecError> {
         let (plain, marks) = value.clone().unmark_deep_with_paths();
+        let (plain, sealed) = match self.sealer {
+            Some(sealer) => sealer.seal(plain, &marks)?,
+            None => (plain, Vec::new()),
+        };
+        let sealed = sealed
+            .into_iter()
+            .map(|(path, text)| (path_json(&path), vec![KeptMark::Sealed(text)]));
         let bytes =
             cty::msgpack::encode(&plain, plain.ty()).map_err(|source| StageCodecError::Value {
                 of: of.to_owned(),
@@ -225,6 +258,7 @@ impl Keeper {
             marks
                 .iter()
                 .map(|(path, marks)| (path_json(path), encode_marks(marks)))
+                .chain(sealed)
                 .collect(),
         ))
     }
@@ -265,8 +299,8 @@ impl Keeper {
             before: self.value(&before.value, &id)?,
             after: planned.map(|v| self.value(v, &id)).transpose()?,
             config: config.map(|c| self.value(c, &id)).transpose()?,
-            private: STANDARD.encode(&after.private),
-            prior_private: STANDARD.encode(&before.private),
+            private: bytes_text(&after.private, self.sealer)?,
+            prior_private: bytes_text(&before.private, self.sealer)?,
             replace_paths: change.replace_paths().iter().map(path_json).collect(),
             schema_version: change.schema_version,
             dependencies: change.dependencies.clone(),

@@ -153,7 +153,7 @@ fn check_stored(plan: &Plan, rule: &str) {
     };
     let (stored, schemas) = (record(stage), plan.lab.schemas());
     let schema = |_: &str, resource: &Resource| nodes::schema_of(&schemas, resource).cloned();
-    let restored = encoding::restore(&stored, schema).expect("decode");
+    let restored = encoding::restore(&stored, None, schema).expect("decode");
     let detail = |stage| record(stage).detail.text().expect("a text");
     assert_eq!(detail(&restored), detail(stage), "{rule}");
 }

@@ -69,6 +69,7 @@ pub fn read(
         given: loaded.given,
         given_texts: loaded.written,
         overridden: loaded.overridden,
+        secrets: Default::default(),
         digests: Digests::default(),
         committed_groups: Vec::new(),
         state_origin: StateOrigin::default(),

@@ -62,7 +62,7 @@ fn change_record_layout_is_stable_for_each_action() {
             detail: CompressedJson::compress(&detail).unwrap(),
             ..good.clone()
         };
-        let read = restore(&older, |_, _| None).unwrap();
+        let read = restore(&older, None, |_, _| None).unwrap();
         let again = record(&read, || show::summary(&read), Vec::new(), None).unwrap();
         let again: Json = again.0.detail.read().unwrap();
         assert_eq!(again["changes"][0], kept, "{action}");
