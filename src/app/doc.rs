@@ -14,6 +14,7 @@ mod history;
 mod identity;
 mod launches;
 mod log_text;
+mod observation;
 mod operation;
 mod operation_log;
 mod plugin;
@@ -46,6 +47,7 @@ pub use history::{
 pub use identity::{Varying, varying};
 pub use launches::{cause, launches};
 pub use log_text::log_text;
+pub use observation::{HISTORY, drift_cell, exists_cell, oldest_read, ready_cell};
 pub use operation::{
     is_retry_enough, more_needs, operation, operation_sign, operation_title, pause,
 };

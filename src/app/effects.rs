@@ -2,17 +2,19 @@
 //! tasks.
 
 mod groups;
+mod selecting;
 
 use super::choices::ChoicesFile;
 use super::msg::{Answer, Effect, Msg, Subject};
 use super::run::DemoHook;
 use super::schema;
+use crate::app::doc::HISTORY;
 use crate::app::format::count;
 use engine::Engine;
 use engine::EngineError;
 use engine::doctor;
 use model::process::ProcessIdentity;
-use model::{LogQuery, OrphanView, Select, Selection, StageId, StateChange};
+use model::{LogQuery, OrphanView, Select, StageId, StateChange};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -60,7 +62,11 @@ impl Runner {
     ) -> Self {
         let (selects, queue) = mpsc::channel(SELECTS);
         // Sequential: a later change of the selection must not overtake an earlier one.
-        tasks.spawn(select_in_order(engine.clone(), queue, messages.clone()));
+        tasks.spawn(selecting::select_in_order(
+            engine.clone(),
+            queue,
+            messages.clone(),
+        ));
         Self {
             engine,
             messages,
@@ -423,6 +429,12 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         Effect::LoadState => convert_result(Subject::State, engine.state_rows().await, |rows| {
             Some(Answer::State(rows))
         }),
+        Effect::LoadObservations(address) => {
+            let changes = engine.observation_history(&address, HISTORY).await;
+            convert_result(Subject::State, changes, |changes| {
+                Some(Answer::Observations(address, changes))
+            })
+        }
         Effect::LoadOutputs => convert_result(Subject::State, engine.output_rows().await, |rows| {
             Some(Answer::Outputs(rows))
         }),
@@ -565,35 +577,4 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
     }
     let why = format!("too many files named {stem}");
     Some(plain_failure(Subject::Write(None), why))
-}
-
-async fn select_in_order(
-    engine: Engine,
-    mut queue: mpsc::Receiver<(StageId, Vec<Select>)>,
-    messages: mpsc::Sender<Msg>,
-) {
-    while let Some((stage, selects)) = queue.recv().await {
-        let mut along = Vec::new();
-        // Only a saved selection replaces the whole selection by addresses.
-        let loads = selects.iter().any(|s| matches!(s, Select::Only(_)));
-        let mut last: Result<Selection, EngineError> = Ok(Selection::default());
-        for select in selects {
-            last = engine.select(stage, select).await;
-            match &last {
-                Ok(s) => along.extend(s.along.iter().cloned()),
-                // Later changes of this request may depend on the failed one.
-                Err(_) => break,
-            }
-        }
-        let answer = convert_result(Subject::Select, last, |mut selection| {
-            selection.along = along;
-            Some(match loads {
-                true => Answer::LoadedSelection { stage, selection },
-                false => Answer::Selected { stage, selection },
-            })
-        });
-        if let Some(answer) = answer {
-            messages.send(Msg::Answer(answer)).await.ok();
-        }
-    }
 }

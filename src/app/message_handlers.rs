@@ -447,8 +447,18 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                     .then_with(|| a.deposed.cmp(&b.deposed))
             });
             state.loaded.state_rows = Some(all);
+            // The facts may have changed.
+            let shown = state.loaded.observations.as_ref().map(|(of, _)| of.clone());
+            effects.extend(shown.map(Effect::LoadObservations));
             // Outputs belong to the same state.
             effects.push(Effect::LoadOutputs);
+        }
+        Answer::Observations(address, changes) => {
+            let mut loaded = state.loaded.observations.iter_mut();
+            // The cursor may be on another object by now.
+            if let Some(loaded) = loaded.find(|loaded| loaded.0 == address) {
+                loaded.1 = changes;
+            }
         }
         Answer::Outputs(mut rows) => {
             rows.sort_by(|a, b| natural_cmp(&a.name, &b.name));

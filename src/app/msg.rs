@@ -77,6 +77,8 @@ pub enum Answer {
     Declaration(Option<FileLine>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),
+    /// Changes of the facts about the objects of an address.
+    Observations(String, Vec<ObservationChange>),
     /// Outputs of the state.
     Outputs(Vec<OutputRow>),
     /// A sensitive value, which is shown in the popup that asked for it and nowhere else.
@@ -244,6 +246,8 @@ pub enum Effect {
     LoadRollout(String),
     LoadLogs,
     LoadState,
+    /// Loads the changes of the facts about the objects of an address.
+    LoadObservations(String),
     LoadOutputs,
     /// Reads one sensitive value.
     Reveal(SensitivePlace),

@@ -61,3 +61,19 @@ pub(super) fn ask_for_operations(state: &mut State, effects: &mut Vec<Effect>) {
         effects.push(Effect::LoadOperations(deploy));
     }
 }
+
+/// Requests the changes of the facts about the object under the cursor of the State screen.
+pub(super) fn ask_for_observations(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.context() != Context::State || state.node().is_some() {
+        return;
+    }
+    let Some(row) = state.state_row().filter(|r| r.observation.is_some()) else {
+        return;
+    };
+    let address = row.address.clone();
+    let loaded = state.loaded.observations.as_ref();
+    if loaded.is_none_or(|loaded| loaded.0 != address) {
+        state.loaded.observations = Some((address.clone(), Vec::new()));
+        effects.push(Effect::LoadObservations(address));
+    }
+}

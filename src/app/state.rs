@@ -45,7 +45,8 @@ use super::log::Log;
 use super::theme::ColorTheme;
 use model::view::{DeployView, View};
 use model::{
-    Action, ChangeView, DeployId, Operation, OutputRow, OutputView, PluginId, UnixMs, Unknown,
+    Action, ChangeView, DeployId, ObservationChange, Operation, OutputRow, OutputView, PluginId,
+    StateRow, UnixMs, Unknown,
 };
 use std::collections::BTreeMap;
 
@@ -253,6 +254,22 @@ impl State {
                 Some(all)
             }
         }
+    }
+
+    /// Object under the cursor of the State screen.
+    pub fn state_row(&self) -> Option<&StateRow> {
+        let rows = self.loaded.state_rows.as_ref()?;
+        rows.get(self.selected()?.index)
+    }
+
+    /// Changes of the facts about an object, newest first, if they are loaded.
+    pub fn observation_history(&self, r: &StateRow) -> Vec<&ObservationChange> {
+        let loaded = self.loaded.observations.iter();
+        let of_address = loaded.filter(|(address, _)| *address == r.address);
+        let changes = of_address.flat_map(|(_, changes)| changes);
+        changes
+            .filter(|change| change.observation.deposed == r.deposed)
+            .collect()
     }
 
     /// Operation under the cursor.

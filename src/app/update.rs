@@ -10,7 +10,9 @@ use super::list::Pane;
 use super::message_handlers::{on_answer, on_event};
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
-use super::requests::{ask_for_operations, ask_for_schema, follow_foreign_rollouts};
+use super::requests::{
+    ask_for_observations, ask_for_operations, ask_for_schema, follow_foreign_rollouts,
+};
 use super::screens::{Body, axis_cells, shared_reason};
 use super::state::*;
 use super::unprompted::{ask_for_trust, offer_install, open_start_once, open_unknown_once};
@@ -50,10 +52,12 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             on_input(state, input, &mut effects);
             ask_for_schema(state, &mut effects);
             ask_for_operations(state, &mut effects);
+            ask_for_observations(state, &mut effects);
         }
         Msg::Tick(now) => {
             tick(state, now, &mut effects);
             ask_for_operations(state, &mut effects);
+            ask_for_observations(state, &mut effects);
         }
         Msg::Events(events) => {
             for e in events {

@@ -1,6 +1,7 @@
 //! Details of a resource in the state, and of a log line.
 
 use super::identity::{Rank, note, short_value};
+use super::observation::{push_facts, push_history};
 use super::{
     Doc, Line, Role, beside, clean, level_role, line, parts, push_heading, push_pair, push_text,
     span, width,
@@ -21,6 +22,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         l.push(span(Role::Dim, format!("  {}", address_of(&r.provider))));
     }
     push_conditions(r, &mut doc);
+    push_facts(state, r, &mut doc);
     push_heading(&mut doc, "attributes");
     let name = r
         .attributes
@@ -39,6 +41,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         ]);
     }
     let mut others = Doc::new();
+    push_history(state, r, &mut others);
     for (heading, all, objects) in [
         ("needs", &r.dependencies, r.dependency_count),
         ("needed by", &r.dependents, r.dependent_count),

@@ -7,7 +7,7 @@ use crate::app::format::count;
 use crate::app::list::{Place, Row};
 use crate::app::state::{Context, State};
 use model::view::DeployView;
-use model::{Action, ChangeView, OperationState};
+use model::{Action, ChangeView, OperationState, Readiness};
 
 /// Maximum number of rows in the detail of a node.
 const DETAIL_ROWS: usize = 200;
@@ -314,12 +314,24 @@ pub(super) fn state_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
     } else {
         (String::new(), Role::Plain)
     };
+    let observed = || below().filter_map(|r| r.observation.as_ref());
+    let missing = observed().filter(|o| !o.exists).count();
+    let ready = observed().filter_map(|o| o.readiness);
+    let unready = ready.filter(|r| *r != Readiness::Available).count();
+    let differing = observed().filter(|o| !o.drift.is_empty()).count();
+    let number = |n: usize, role, text: String| match n {
+        0 => Line::new(),
+        _ => line(role, text),
+    };
     let n = count(below().count(), "resource");
     let mut label = doc::row_label(Role::Plain, row);
     label.push(span(Role::Dim, format!("  {n}")));
     vec![
         label,
         line(role, word),
+        number(missing, Role::Bad, format!("✗ {missing} no")),
+        number(unready, Role::Warn, format!("{unready} not ready")),
+        number(differing, Role::Dim, differing.to_string()),
         Line::new(),
         Line::new(),
         Line::new(),

@@ -72,10 +72,13 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
 const COLUMNS: &[Column] = &[
     column("RESOURCE", Width::Key(20), 0),
     column("STATE", Width::Content(0), 0),
-    column("PROVIDER", Width::Content(0), 3),
-    number("NEEDS", 0, 2),
-    number("NEEDED BY", 0, 4),
-    column("VALUES", Width::Flex(16, 3), 1),
+    column("EXISTS", Width::Content(0), 7),
+    column("READY", Width::Content(0), 1),
+    column("DRIFT", Width::Content(0), 2),
+    column("PROVIDER", Width::Content(0), 5),
+    number("NEEDS", 0, 4),
+    number("NEEDED BY", 0, 6),
+    column("VALUES", Width::Flex(16, 3), 3),
 ];
 
 const FIELDS: &[Field] = &[
@@ -85,6 +88,9 @@ const FIELDS: &[Field] = &[
         name: "state",
         values: &["known", "data", "deposed", "tainted", "drift", "deleted"],
     },
+    text_field("exists"),
+    text_field("ready"),
+    text_field("drift"),
     text_field("type"),
 ];
 
@@ -101,7 +107,23 @@ fn field(state: &State, row: &Row, name: &str) -> String {
             None if r.data => "data".to_owned(),
             None => "known".to_owned(),
         },
+        "exists" | "ready" | "drift" => fact(r, name),
         _ => field_of_address(&r.address, name),
+    }
+}
+
+/// Text of a fact from the newest read; empty if it is not known.
+fn fact(r: &StateRow, name: &str) -> String {
+    let Some(o) = &r.observation else {
+        return String::new();
+    };
+    match name {
+        "exists" => if o.exists { "yes" } else { "no" }.to_owned(),
+        "ready" => o.readiness.map_or("", |r| r.label()).to_owned(),
+        _ => {
+            let labels: Vec<&str> = o.drift.iter().map(|aspect| aspect.label()).collect();
+            labels.join(" ")
+        }
     }
 }
 
@@ -228,6 +250,10 @@ fn state_word(r: &StateRow) -> Option<(&'static str, Role)> {
     match r.drift {
         Some(DriftKind::Gone) => Some(("✗ deleted", doc::drift_role(DriftKind::Gone))),
         Some(drift) => Some(("~ drift", doc::drift_role(drift))),
+        // Found by a read after the newest stage.
+        None if r.observation.as_ref().is_some_and(|o| !o.exists) => {
+            Some(("✗ deleted", doc::drift_role(DriftKind::Gone)))
+        }
         // The address of a data source says its kind.
         None => None,
     }
@@ -253,6 +279,9 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
             None => [line(Role::Plain, "    "), doc::row_label(Role::Plain, row)].concat(),
         },
         state_word(r).map_or_else(Line::new, |(word, role)| line(role, word)),
+        doc::exists_cell(r.observation.as_ref()),
+        doc::ready_cell(r.observation.as_ref()),
+        doc::drift_cell(r.observation.as_ref()),
         line(Role::Dim, doc::short_provider(&r.provider)),
         doc::nonzero(Role::Plain, r.dependency_count),
         doc::nonzero(Role::Plain, r.dependent_count),
@@ -267,14 +296,12 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         .strip_prefix("output ")
         .and_then(|name| state.loaded.output(name));
     let value = output.map_or(Line::new(), doc::output_value);
-    vec![
-        line(Role::Plain, key),
-        Line::new(),
-        Line::new(),
-        Line::new(),
-        Line::new(),
-        value,
-    ]
+    let mut cells = vec![Line::new(); COLUMNS.len()];
+    cells[0] = line(Role::Plain, key);
+    if let Some(last) = cells.last_mut() {
+        *last = value;
+    }
+    cells
 }
 
 fn write_subject(state: &State, l: &mut Line) {
@@ -324,4 +351,12 @@ fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
         (0, None, None) => unchecked("yet".to_owned()),
         (0, None, Some(at)) => span(Role::Dim, format!(" · no drift{at}")),
     });
+    let (oldest, unread) = doc::oldest_read(rows);
+    if let Some(at) = oldest {
+        let age = elapsed(state.now - at);
+        l.push(span(Role::Dim, format!(" · oldest read {age} ago")));
+        if unread > 0 {
+            l.push(span(Role::Dim, format!(", {unread} never read")));
+        }
+    }
 }

@@ -5,8 +5,8 @@ use crate::app::schema::SchemaRow;
 use engine::doctor::Finding;
 use model::view::{DeployView, View};
 use model::{
-    Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView, Operation,
-    OutputRow, PluginId, RootVariables, SavedSelection, StateRow,
+    Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView,
+    ObservationChange, Operation, OutputRow, PluginId, RootVariables, SavedSelection, StateRow,
 };
 use std::collections::BTreeMap;
 
@@ -44,6 +44,9 @@ pub struct Loaded {
     /// Newest deploy of the history, shown until this console runs one.
     pub last: Option<DeployView>,
     pub state_rows: Option<Vec<StateRow>>,
+    /// Changes of the facts about the object under the cursor of the State screen, with its
+    /// address; none until they arrive.
+    pub observations: Option<(String, Vec<ObservationChange>)>,
     /// Outputs of the state.
     pub outputs: Option<Vec<OutputRow>>,
     /// The newest deploy of this console, and the names of the outputs that it changes.

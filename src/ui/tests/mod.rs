@@ -15,6 +15,7 @@ mod logs;
 mod messages;
 mod mouse;
 mod natural_order;
+mod observations;
 mod opened_stage;
 mod plan_options;
 mod plugins;

@@ -9,19 +9,13 @@ use crate::app::popups::{Answers, Confirm, Import, Move};
 use crate::app::state::State;
 use model::StateRow;
 
-/// Object under the cursor of the State screen.
-fn object(state: &State) -> Option<&StateRow> {
-    let rows = state.loaded.state_rows.as_ref()?;
-    rows.get(state.selected()?.index)
-}
-
 /// Address of the object, resource or module under the cursor.
 fn address_in_state(state: &State) -> Option<String> {
     if let Some(node) = state.node() {
         let address = node.key.strip_suffix("[*]").unwrap_or(&node.key);
         return Some(address.to_owned());
     }
-    let object = object(state)?;
+    let object = state.state_row()?;
     Some(match &object.deposed {
         Some(key) => format!("{} (deposed {key})", object.address),
         None => object.address.clone(),
@@ -37,7 +31,7 @@ fn objects(state: &State) -> Vec<&StateRow> {
             let all = shown.into_iter().chain(hidden);
             all.filter_map(|i| rows.get(i)).collect()
         }
-        None => object(state).into_iter().collect(),
+        None => state.state_row().into_iter().collect(),
     }
 }
 
@@ -53,7 +47,7 @@ pub fn on_objects(state: &State) -> Available {
 /// Requires a managed object under the cursor, which is not deposed.
 pub fn on_managed_object(state: &State) -> Available {
     super::on_resource(state)?;
-    match object(state) {
+    match state.state_row() {
         Some(o) if o.data => Err("a data source cannot be tainted".into()),
         Some(o) if o.deposed.is_some() => Err("the next deploy destroys this object anyway".into()),
         _ => Ok(()),
@@ -61,7 +55,7 @@ pub fn on_managed_object(state: &State) -> Available {
 }
 
 pub fn ask_taint(state: &mut State, _: &mut Vec<Effect>) {
-    let Some(object) = object(state) else {
+    let Some(object) = state.state_row() else {
         return;
     };
     let (address, tainted) = (object.address.clone(), !object.tainted);
