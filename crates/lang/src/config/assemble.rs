@@ -8,6 +8,7 @@ use super::group::{self, GROUP};
 use super::link::{self, LINK};
 use super::model::Module;
 use super::secret::{self, SECRET};
+use super::type_blocks::TYPE;
 use super::{language, settings};
 use crate::addr::Mode;
 use crate::body::{Block, BodySchema};
@@ -46,6 +47,7 @@ pub(super) fn mode_of(block: &Block) -> Mode {
 fn own_schema() -> BodySchema {
     BodySchema::new()
         .block(GROUP, &["name"])
+        .block(TYPE, &["name"])
         .block(LINK, &["name"])
         .block(SECRET, &["name"])
 }
@@ -100,6 +102,7 @@ fn own_blocks(
         match &*block.type_name {
             GROUP => group::declare(module, &block, is_root, diags),
             SECRET => secret::declare(module, &block, is_root, diags),
+            TYPE => module.types.push(block),
             _ => draft.declare(link::labelled(block), diags),
         }
     }

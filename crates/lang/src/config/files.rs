@@ -179,7 +179,7 @@ pub(super) fn read_body(
     )
 }
 
-fn body_of(
+pub(super) fn body_of(
     bytes: Vec<u8>,
     shown: &str,
     private: bool,

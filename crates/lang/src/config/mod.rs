@@ -43,6 +43,7 @@ mod statics;
 mod test_file;
 mod test_modules;
 mod test_override;
+mod type_blocks;
 pub(crate) mod types;
 mod unused_attributes;
 mod values;
@@ -67,4 +68,5 @@ pub use module_source::{ModuleSource, RegistryModule, RemoteModule, SourceError}
 pub use planned::Planned;
 pub use repeat::for_each_instances;
 pub use test_modules::TestModules;
+pub use type_blocks::{type_blocks, type_blocks_of};
 pub use var_files::{automatic as automatic_variable_files, read_tfvars};

@@ -11,7 +11,7 @@ use super::resources::Resource;
 use super::secret::SecretReference;
 use super::values::{Condition, Local, Output, Variable};
 use crate::addr::{ModulePath, Resource as ResourceName};
-use crate::body::Body;
+use crate::body::{Block, Body};
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::stored::StoredConfiguration;
@@ -64,6 +64,8 @@ pub struct Module {
     pub groups: BTreeMap<Arc<str>, Group>,
     /// `secret` blocks (root only), by variable.
     pub secrets: BTreeMap<Arc<str>, SecretReference>,
+    /// `type` blocks: settings of resource types, not read yet.
+    pub types: Vec<Block>,
 }
 
 /// Name of the default workspace.
