@@ -328,7 +328,7 @@ mod tests {
                     half_done: false,
                     attempt: 1,
                     retry: None,
-                    stabilising: None,
+                    waits_until_ready: None,
                     began: *began,
                     took_ms: *took,
                     waits_for: needs.iter().map(ToString::to_string).collect(),

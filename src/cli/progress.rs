@@ -88,7 +88,7 @@ impl Progress {
                             address,
                             step,
                             since,
-                            look: operation.stabilising,
+                            look: operation.waits_until_ready,
                         },
                     );
                 }
@@ -384,17 +384,17 @@ impl Progress {
         }
     }
 
-    /// Shows the polls of an operation that waits for a stable object: one line when the wait
+    /// Shows the polls of an operation that waits until its object is ready: one line when the wait
     /// begins, later polls in the live line only.
     fn show_polls(&mut self, out: &mut Output, operation: &Operation) {
         let Some(running) = self.running.get_mut(&operation.index) else {
             return;
         };
         let begins = running.look.is_none();
-        running.look = operation.stabilising;
-        if let (true, Some(look)) = (begins, operation.stabilising) {
+        running.look = operation.waits_until_ready;
+        if let (true, Some(wait)) = (begins, operation.readiness_wait(now_ms())) {
             let address = safe(&operation.address).into_owned();
-            self.print_above(|| out.line(&format!("{address}: {}", look.text(now_ms()))));
+            self.print_above(|| out.line(&format!("{address}: {wait}")));
         }
     }
 

@@ -373,9 +373,9 @@ fn progress_lines_show_attempts_reasons_and_the_wait() {
     bench.write_fault_file("troubles", "DeployResource transient 1\n");
     let run = bench.run(&["deploy", "--auto-approve"]).expect(0);
     let said = format!("{}{}", run.stdout, run.stderr);
-    let waits = "fake_slow_thing.s: applied, waiting until stable: 1st check, next in 1 s";
+    let waits = "fake_slow_thing.s: created, waiting until ready: 1st look, next in 1 s";
     assert!(said.contains(waits), "{said}");
-    assert_eq!(said.matches("waiting until stable").count(), 1, "{said}");
+    assert_eq!(said.matches("waiting until ready").count(), 1, "{said}");
     assert!(said.contains("throttled by the cloud"), "{said}");
     assert!(said.contains("attempt 2 of 4"), "{said}");
     assert!(!said.contains("of 721"), "{said}");

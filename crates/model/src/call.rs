@@ -84,7 +84,7 @@ pub struct Retry {
 /// Limit of a retry's reason, in characters.
 const REASON: usize = 200;
 
-/// Pause between two reads of an applied object that is not stable yet.
+/// Pause between two reads of an applied object that is not ready yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupRequest {
     /// Number of the last read, from 1.
@@ -107,7 +107,7 @@ impl LookupRequest {
         Self { look, at }
     }
 
-    /// `applied, waiting until stable: 3rd check, next in 5 s`.
+    /// `waiting until ready: 3rd look, next in 5 s`.
     pub fn text(self, now: UnixMs) -> String {
         let (look, left) = match self.at - now {
             // Rounded up, so that a pending check never shows 0 s.
@@ -123,7 +123,7 @@ impl LookupRequest {
             (3, _) => "rd",
             _ => "th",
         };
-        format!("applied, waiting until stable: {look}{end} check{left}")
+        format!("waiting until ready: {look}{end} look{left}")
     }
 }
 
@@ -177,16 +177,16 @@ mod tests {
     fn stability_wait_names_the_check_and_the_time_to_the_next() {
         let text = |look, left| LookupRequest { look, at: left }.text(0);
         let table = [
-            (1, 5_000, "1st check, next in 5 s"),
-            (2, 4_001, "2nd check, next in 5 s"),
-            (3, 1, "3rd check, next in 1 s"),
-            (11, 1_000, "11th check, next in 1 s"),
-            (112, 1_000, "112th check, next in 1 s"),
-            (121, 1_000, "121st check, next in 1 s"),
-            (2, 0, "3rd check"),
+            (1, 5_000, "1st look, next in 5 s"),
+            (2, 4_001, "2nd look, next in 5 s"),
+            (3, 1, "3rd look, next in 1 s"),
+            (11, 1_000, "11th look, next in 1 s"),
+            (112, 1_000, "112th look, next in 1 s"),
+            (121, 1_000, "121st look, next in 1 s"),
+            (2, 0, "3rd look"),
         ];
         for (look, left, expected) in table {
-            let expected = format!("applied, waiting until stable: {expected}");
+            let expected = format!("waiting until ready: {expected}");
             assert_eq!(text(look, left), expected);
         }
     }

@@ -36,6 +36,8 @@ pub enum FailureClass {
     Deadline,
     Cancelled,
     InconsistentResult,
+    /// The object was applied, but did not become ready in time.
+    NotReady,
 }
 
 impl FailureClass {
@@ -50,6 +52,7 @@ impl FailureClass {
             Self::Deadline => "deadline",
             Self::Cancelled => "cancelled",
             Self::InconsistentResult => "inconsistent result",
+            Self::NotReady => "not ready",
         }
     }
 }

@@ -58,9 +58,10 @@ pub struct Operation {
     /// Pending retry after a transient failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Set while the applied object is not stable yet.
+    /// Set while the applied object is not ready yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stabilising: Option<LookupRequest>,
+    #[serde(alias = "stabilising")]
+    pub waits_until_ready: Option<LookupRequest>,
     pub began: Option<UnixMs>,
     pub took_ms: Option<u64>,
     /// Addresses of needs while the operation waits.
@@ -109,6 +110,17 @@ impl Operation {
     pub fn ended(&self) -> Option<UnixMs> {
         let took = i64::try_from(self.took_ms?).ok()?;
         Some(self.began? + took)
+    }
+
+    /// Returns the wait for the applied object, such as `created, waiting until ready: 3rd look,
+    /// next in 5 s`.
+    pub fn readiness_wait(&self, now: UnixMs) -> Option<String> {
+        let done = match self.action {
+            Action::Update => Action::Update.past_tense(),
+            _ => Action::Create.past_tense(),
+        };
+        let look = self.waits_until_ready?;
+        Some(format!("{done}, {}", look.text(now)))
     }
 
     /// Returns true for a replacement in progress.

@@ -216,6 +216,8 @@ pub struct Settings {
     pub trusted_plugins: Option<PathBuf>,
     /// Cache file for plugin digests; ignored inside the workspace.
     pub digest_cache: Option<PathBuf>,
+    /// Directory of the user's overlays of resource types.
+    pub types: Option<PathBuf>,
     /// Emit an event for each step of an object, for programs that follow them.
     pub object_steps: bool,
     /// Endpoint for traces of deploys.
@@ -250,6 +252,7 @@ impl Settings {
             memory: None,
             trusted_plugins: None,
             digest_cache: None,
+            types: None,
             object_steps: false,
             traces: None,
             reason: "command".to_owned(),

@@ -65,6 +65,13 @@ impl Schemas {
         self.0.get(name).map(|entry| entry.get(name))
     }
 
+    /// Returns a schema to change it for its user; the provider's own stays as it is.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Schema> {
+        let entry = self.0.get_mut(name)?;
+        entry.get(name);
+        entry.schema.get_mut().map(Box::as_mut)
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

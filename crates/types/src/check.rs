@@ -12,7 +12,7 @@ use lang::syntax::{Expr, ExprKind, Step, StepKind};
 use crate::block::Overlay;
 use crate::evaluate::{READY, SELF, STATUS, evaluate};
 use crate::load::{Overlays, as_warnings};
-use crate::settings::TypeSettings;
+use crate::settings::{Layer, TypeSettings};
 
 impl Overlay {
     /// Reports `status` and `ready` that use themselves or each other.
@@ -76,14 +76,20 @@ impl Overlay {
 
 impl Overlays {
     /// Leaves out the overlays that do not fit the schemas; types without a schema stay as they
-    /// are. Returns a warning for each problem.
+    /// are, and so do built-in ones, which only display: a provider may lack their attributes.
+    /// Returns a warning for each problem.
     pub fn check<'s>(&mut self, schema: impl Fn(&str) -> Option<&'s Schema>) -> Diagnostics {
         let mut diags = Diagnostics::new();
         for (name, overlays) in &mut self.by_type {
-            let Some(schema) = schema(name) else {
+            // Decoded only for a type with an overlay of the operator.
+            let checked = overlays.iter().any(|o| o.origin.layer > Layer::BuiltIn);
+            let Some(schema) = checked.then(|| schema(name)).flatten() else {
                 continue;
             };
             overlays.retain(|overlay| {
+                if overlay.origin.layer == Layer::BuiltIn {
+                    return true;
+                }
                 let found = overlay.check(schema);
                 let valid = !found.has_errors();
                 diags.append(found);
@@ -93,10 +99,14 @@ impl Overlays {
         as_warnings(diags)
     }
 
-    /// Returns true if any type has additional redactions.
-    pub fn redacts(&self) -> bool {
-        let mut all = self.by_type.values().flatten();
-        all.any(|overlay| !overlay.settings.redact.is_empty())
+    /// Types with additional redactions, and their settings.
+    pub fn redacting(&self) -> impl Iterator<Item = (&str, TypeSettings)> {
+        let redacts = |overlays: &&Vec<Overlay>| {
+            let mut all = overlays.iter();
+            all.any(|overlay| !overlay.settings.redact.is_empty())
+        };
+        let types = self.by_type.iter().filter(move |(_, all)| redacts(all));
+        types.map(|(name, _)| (&**name, self.effective(name)))
     }
 }
 

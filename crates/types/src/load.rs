@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use lang::body::Block;
 use lang::config::{self, Module};
@@ -32,12 +32,8 @@ impl Overlays {
         user: Option<&Path>,
         sources: &SourceMap,
     ) -> (Overlays, Diagnostics) {
-        let mut overlays = Overlays::default();
+        let mut overlays = built_in().clone();
         let mut diags = Diagnostics::new();
-        for (name, text) in BUILT_IN {
-            let blocks = config::type_blocks(text.as_bytes().to_vec(), name, sources, &mut diags);
-            overlays.add(&blocks, Layer::BuiltIn, sources, &mut diags);
-        }
         if let Some(root) = root {
             // Callers come first, and decide over the modules that they call.
             for module in root.all().into_iter().skip(1).rev() {
@@ -113,6 +109,21 @@ impl Overlays {
         });
         merged.with_implied_status()
     }
+}
+
+/// Overlays that are part of flightdeck. Their source positions are those of their own texts.
+fn built_in() -> &'static Overlays {
+    static PARSED: LazyLock<Overlays> = LazyLock::new(|| {
+        let (sources, mut diags) = (SourceMap::new(), Diagnostics::new());
+        let mut overlays = Overlays::default();
+        for (name, text) in BUILT_IN {
+            let blocks = config::type_blocks(text.as_bytes().to_vec(), name, &sources, &mut diags);
+            overlays.add(&blocks, Layer::BuiltIn, &sources, &mut diags);
+        }
+        debug_assert!(diags.is_empty(), "{}", diags.joined());
+        overlays
+    });
+    &PARSED
 }
 
 /// Files with overlays in the user's directory, by name. A missing directory has none.

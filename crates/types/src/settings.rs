@@ -163,6 +163,11 @@ impl TypeSettings {
         value(&self.wait_timeout).unwrap_or(WAIT_TIMEOUT)
     }
 
+    /// Deadline of the calls for an operation: `create`, `read`, `update` or `delete`.
+    pub fn limit(&self, operation: &str) -> Option<Duration> {
+        self.timeouts.get(operation).map(|limit| limit.value)
+    }
+
     /// Returns the policy of the reconcile loop; `None` if no layer has one.
     pub fn reconcile(&self) -> Option<ReconcilePolicy> {
         let default = ReconcilePolicy::default();

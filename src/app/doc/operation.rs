@@ -130,8 +130,8 @@ pub fn operation_sign(s: OperationState) -> (&'static str, Role) {
 
 /// Returns the pause of an operation: its reason and end.
 pub fn pause(op: &Operation, now: UnixMs) -> Option<(Role, String)> {
-    if let Some(look) = op.stabilising {
-        return Some((Role::Busy, look.text(now)));
+    if let Some(text) = op.readiness_wait(now) {
+        return Some((Role::Busy, text));
     }
     let retry = op.retry.as_ref()?;
     let mut text = retry.text(now);
@@ -355,6 +355,9 @@ fn before_retry(class: FailureClass) -> Option<&'static str> {
         FailureClass::InconsistentResult => {
             Some("A fault of the provider: report it to its maintainers.")
         }
+        FailureClass::NotReady => Some(
+            "The object exists, and the next stage changes nothing about it: check its status.",
+        ),
         FailureClass::Unexpected | FailureClass::PluginCrashed | FailureClass::Cancelled => None,
     }
 }

@@ -14,7 +14,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         step: "creating".into(),
         attempt: 1,
         retry: None,
-        stabilising: None,
+        waits_until_ready: None,
         began: None,
         took_ms: None,
         waits_for: Vec::new(),

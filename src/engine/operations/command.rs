@@ -24,6 +24,7 @@ use store::sensitive;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use types::Overlays;
 use workspace::load::Loaded;
 
 /// Interval and maximum number of stop requests to plugins while work is running: one hour in all.
@@ -92,6 +93,8 @@ pub struct Operations {
     pub(super) leads_as: Mutex<Option<String>>,
     /// Secrets that the running command has resolved, by variable and reference.
     pub(super) secret_texts: Mutex<BTreeMap<(Arc<str>, Arc<str>), Arc<str>>>,
+    /// Overlays of resource types at the last look at the configuration.
+    pub(super) overlays: Mutex<Arc<Overlays>>,
 }
 
 /// A running command: its turn, its cancellation tokens and its pinned executables. Ends when
@@ -153,6 +156,7 @@ impl Operations {
             cleanups: TaskTracker::new(),
             leads_as: Mutex::default(),
             secret_texts: Mutex::default(),
+            overlays: Mutex::default(),
         }
     }
 

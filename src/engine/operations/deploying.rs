@@ -461,7 +461,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         },
         attempt: 0,
         retry: None,
-        stabilising: None,
+        waits_until_ready: None,
         began: None,
         took_ms: None,
         waits_for: Vec::new(),

@@ -37,6 +37,7 @@ mod state;
 mod stored_stages;
 mod taint;
 mod transformers;
+mod type_overlays;
 mod unfinished;
 mod unknown;
 mod watching;

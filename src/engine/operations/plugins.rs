@@ -210,6 +210,7 @@ impl Operations {
             timestamp: timestamp(at),
             cancel: cancel.clone(),
             external_inputs: sights,
+            overlays: self.overlays(),
         }
     }
 }

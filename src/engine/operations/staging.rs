@@ -285,6 +285,7 @@ impl Operations {
             providers: Arc::new(Pooled {
                 pool: self.pool.clone(),
             }),
+            overlays: self.overlays(),
             cancel: switches.stop.clone(),
             kill: switches.kill.clone(),
             parallelism: self.settings.parallelism,
@@ -367,8 +368,9 @@ impl Operations {
             .chain([Arc::from(BUILTIN_PROVIDER)])
             .collect();
         let ctx = CallContext::general(&switches.stop);
-        let (schemas, bad) = provider_resolution::schemas(&self.pool, &wanted, &ctx).await;
+        let (mut schemas, bad) = provider_resolution::schemas(&self.pool, &wanted, &ctx).await;
         self.refuse(bad, &loaded.root, &loaded.sources)?;
+        self.read_overlays(loaded, &mut schemas)?;
         Ok((link_providers::bind(&root, &schemas), schemas, sought))
     }
 

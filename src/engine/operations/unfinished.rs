@@ -153,7 +153,7 @@ mod tests {
             step: OperationProgress::Unsaid,
             attempt: 1,
             retry: None,
-            stabilising: None,
+            waits_until_ready: None,
             began: None,
             took_ms: None,
             waits_for: Vec::new(),

@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use types::Overlays;
 use workspace::refs::{self};
 
 /// Phase in which an expression is evaluated.
@@ -62,6 +63,8 @@ pub struct WalkContext {
     /// Cancels every evaluation.
     pub cancel: CancellationToken,
     pub external_inputs: ExternalInputs,
+    /// Overlays of resource types.
+    pub overlays: Arc<Overlays>,
 }
 
 impl WalkContext {

@@ -39,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use store::records::State;
 use tokio_util::sync::CancellationToken;
+use types::Overlays;
 
 /// Nodes evaluated at a time. The effective limits are the plugins' slots and `parallelism` within
 /// a resource.
@@ -66,6 +67,8 @@ pub struct PlanInput {
     /// Location of `state`.
     pub state_origin: StateOrigin,
     pub providers: Arc<dyn Providers>,
+    /// Overlays of resource types.
+    pub overlays: Arc<Overlays>,
     pub cancel: CancellationToken,
     /// Cancelled when plugins are killed, so that open resources cannot be closed.
     pub kill: CancellationToken,
@@ -91,6 +94,7 @@ impl PlanInput {
             timestamp: timestamp(at),
             cancel: self.cancel.clone(),
             external_inputs: ExternalInputs::default(),
+            overlays: self.overlays.clone(),
         };
         let nodes = Nodes::build(&Sources {
             root: &self.root,

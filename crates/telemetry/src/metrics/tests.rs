@@ -65,7 +65,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
         half_done: false,
         attempt: 1,
         retry: None,
-        stabilising: None,
+        waits_until_ready: None,
         began: Some(1),
         took_ms: Some(2_000),
         waits_for: Vec::new(),

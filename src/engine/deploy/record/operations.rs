@@ -146,7 +146,7 @@ impl DeployRecorder {
                 return;
             };
             let operation = &mut operations.all[at];
-            (operation.retry, operation.stabilising) = match pause {
+            (operation.retry, operation.waits_until_ready) = match pause {
                 Some(Pause::Retry(retry)) => (Some(retry), None),
                 Some(Pause::Look(look)) => (None, Some(look)),
                 None => (None, None),
@@ -368,7 +368,7 @@ mod tests {
             half_done: false,
             attempt: 0,
             retry: None,
-            stabilising: None,
+            waits_until_ready: None,
             began: None,
             took_ms: None,
             waits_for: Vec::new(),

@@ -17,6 +17,7 @@ mod operation_error;
 mod outcome;
 mod outputs;
 mod preparation;
+mod readiness;
 mod rollouts;
 mod scheduler;
 mod selection;

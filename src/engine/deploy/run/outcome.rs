@@ -5,6 +5,7 @@ use super::apply::object_work;
 use super::deploying::Deploying;
 use super::instances::Subject;
 use super::operation_error::OperationError;
+use super::readiness::Looked;
 use crate::deploy::instance::Applied;
 use crate::stage::change::Change;
 use crate::stage::managed::{self};
@@ -37,7 +38,19 @@ impl Deploying {
         marks: &[(Path, Marks)],
     ) -> Result<(), Box<OperationError>> {
         let work = object_work(&doing);
+        let (private, identity) = (applied.private.clone(), applied.identity.clone());
         let made = self.record_applied(i, subject, doing, applied, marks).await;
+        let made = match made {
+            Ok(Some(value)) => {
+                let object = Looked {
+                    value,
+                    private,
+                    identity,
+                };
+                self.wait_until_ready(subject, object).await.map(Some)
+            }
+            other => other,
+        };
         let (phase, value) = match &made {
             Ok(value) => (ObjectPhase::Ended, value.as_ref()),
             Err(_) => (ObjectPhase::Failed, None),

@@ -34,6 +34,7 @@ use std::time::Duration;
 use store::Store;
 use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
+use types::Overlays;
 use workspace::{link_providers, load};
 
 /// One rule of deploys, with an example. Names are those of resources; see `configuration` for the
@@ -211,6 +212,7 @@ struct Lab {
     providers: Arc<SingleProvider>,
     operator: Operator,
     longest_pause: Duration,
+    overlays: Arc<Overlays>,
 }
 
 impl Lab {
@@ -239,6 +241,7 @@ impl Lab {
             world,
             operator,
             longest_pause,
+            overlays: Arc::default(),
         }
     }
 
@@ -263,6 +266,7 @@ impl Lab {
 
     async fn plan(&self, loaded: &load::Loaded, request: StageRequest) -> Stage {
         let input = PlanInput {
+            overlays: self.overlays.clone(),
             id: self.store.next_stage_id().await.unwrap(),
             request,
             root: loaded.root.clone(),
@@ -484,6 +488,7 @@ impl Lab {
             timestamp: timestamp(stage.at),
             cancel: stops.all.clone(),
             external_inputs: ExternalInputs::of_stage(&stage.external_inputs),
+            overlays: self.overlays.clone(),
         };
         Walk {
             destroying: stage.request.mode == StageMode::Destroy,
@@ -586,7 +591,7 @@ fn waiting(n: usize, change: &Change) -> Operation {
         step: OperationProgress::Waiting,
         attempt: 0,
         retry: None,
-        stabilising: None,
+        waits_until_ready: None,
         began: None,
         took_ms: None,
         waits_for: Vec::new(),

@@ -58,6 +58,7 @@ pub fn read(
     used.insert(super::address());
     let schemas = used.into_iter().map(|a| (a, lab.schemas())).collect();
     let input = PlanInput {
+        overlays: Arc::default(),
         id: 1,
         request,
         root: link_providers::bind(&loaded.root, &schemas),

@@ -67,7 +67,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         half_done: false,
         attempt: 1,
         retry: None,
-        stabilising: None,
+        waits_until_ready: None,
         began: None,
         took_ms: None,
         waits_for: vec![],
