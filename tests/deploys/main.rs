@@ -19,6 +19,7 @@ mod mixed_order;
 mod plantimestamp;
 mod process_rollouts;
 mod processes;
+mod readiness;
 mod reconcile;
 mod reconcile_committed;
 

@@ -13,8 +13,9 @@ use crate::block::{Overlay, read};
 use crate::settings::{Layer, TypeSettings};
 
 /// Overlays that are part of flightdeck: file name and text.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 3] = [
     ("built-in/aws.hcl", include_str!("built_in/aws.hcl")),
+    ("built-in/bundled.hcl", include_str!("built_in/bundled.hcl")),
     ("built-in/other.hcl", include_str!("built_in/other.hcl")),
 ];
 

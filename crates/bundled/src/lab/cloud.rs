@@ -35,6 +35,9 @@ pub struct Object {
     pub name: String,
     /// Attributes. An operator can edit them by hand, which causes drift.
     pub attributes: serde_json::Map<String, serde_json::Value>,
+    /// Time until which a new object has the status `creating`, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_at: Option<u64>,
 }
 
 /// Serialized form of a cloud.
@@ -304,6 +307,7 @@ mod tests {
             kind: "lab_server".into(),
             name: name.into(),
             attributes: attributes.as_object().unwrap().clone(),
+            ready_at: None,
         }
     }
 

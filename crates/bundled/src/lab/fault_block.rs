@@ -15,25 +15,37 @@ pub(super) const LATENCIES: [(&str, On); 4] = [
 
 /// Attributes and blocks that configure faults and latencies; they are not part of the object in
 /// the lab.
-pub(super) const SWITCHES: [&str; 5] = ["create_ms", "read_ms", "update_ms", "delete_ms", "fault"];
+pub(super) const SWITCHES: [&str; 6] = [
+    "create_ms",
+    "read_ms",
+    "update_ms",
+    "delete_ms",
+    READY_MS,
+    "fault",
+];
 
-/// Returns the latency attributes.
+/// Attribute with the time that a new object needs after its create.
+pub(super) const READY_MS: &str = "ready_ms";
+
+/// Returns the attributes for latency.
 pub(super) fn latencies() -> impl Iterator<Item = Attr> {
-    LATENCIES.into_iter().map(|(name, on)| {
-        Attr::number(name)
-            .describe(&format!(
-                "Duration of each {}, in milliseconds.",
-                on.as_str()
-            ))
-            .check(
-                |value| match value.as_number().and_then(cty::Number::to_u64) {
+    let latency = |(name, on): (&'static str, On)| {
+        let text = format!("Duration of each {}, in milliseconds.", on.as_str());
+        (name, text)
+    };
+    let ready = "Time for which a new object has the status `creating`, in milliseconds.";
+    let all = LATENCIES.into_iter().map(latency);
+    all.chain([(READY_MS, ready.to_owned())])
+        .map(|(name, text)| {
+            Attr::number(name).describe(&text).check(|value| {
+                match value.as_number().and_then(cty::Number::to_u64) {
                     Some(ms) if ms <= 3_600_000 => Ok(()),
                     _ => Err(
                         "must be a whole number of milliseconds from 0 to 3600000 (an hour)".into(),
                     ),
-                },
-            )
-    })
+                }
+            })
+        })
 }
 
 /// Returns the `fault` block; that of a provider also selects resources.

@@ -36,6 +36,7 @@ mod tests {
             kind: "lab_thing".into(),
             name: "t".into(),
             attributes: serde_json::Map::new(),
+            ready_at: None,
         };
         CloudChange::new(&mut cloud).put("thing-1", taken);
         let mut numbers = ["1", "1", "2"].into_iter().map(str::to_owned);

@@ -13,6 +13,7 @@ fn thing(name: &str, text: &str) -> Object {
         kind: "lab_thing".into(),
         name: name.into(),
         attributes: json!({"text": text}).as_object().unwrap().clone(),
+        ready_at: None,
     }
 }
 

@@ -132,7 +132,8 @@ impl LabResource {
                     uuid::Uuid::new_v4().simple().to_string()[..8].to_owned()
                 })?;
                 object.set("id", id.as_str());
-                object.set("status", status);
+                let ready_at = ready_at(&object).filter(|_| status == READY);
+                object.set("status", if ready_at.is_some() { CREATING } else { status });
                 object.set(
                     "urn",
                     format!("lab:{region}:{}/{id}", kind.name.trim_start_matches("lab_")),
@@ -154,6 +155,7 @@ impl LabResource {
                         kind: kind.name.into(),
                         name,
                         attributes: this.stored(&value)?,
+                        ready_at,
                     },
                 );
                 Ok(value)
@@ -161,6 +163,25 @@ impl LabResource {
         })
         .await?
     }
+}
+
+/// Statuses of a complete object.
+const READY: &str = "ready";
+const CREATING: &str = "creating";
+
+/// Time at which a new object becomes ready; `None` for now.
+fn ready_at(object: &Object) -> Option<u64> {
+    let value = object.get(fault_block::READY_MS);
+    let number = value.as_number().filter(|_| value.is_given())?;
+    let ms = cty::Number::to_u64(number).filter(|ms| *ms > 0)?;
+    Some(now_ms() + ms)
+}
+
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 #[async_trait]
@@ -182,7 +203,7 @@ impl Resource for LabResource {
             Attr::string("status")
                 .computed()
                 .stable()
-                .describe("`ready`, or `incomplete` after a create that was only half done."),
+                .describe("`ready`; `creating` before, and `incomplete` after a create that was only half done."),
         ];
         (self.kind.schema)()
             .attrs(always)
@@ -207,7 +228,7 @@ impl Resource for LabResource {
             )
             .with_partial(State::new(half)));
         }
-        let value = self.create_object(&call, &change.planned, "ready").await?;
+        let value = self.create_object(&call, &change.planned, READY).await?;
         let id = value
             .get_attr("id")
             .and_then(|id| id.as_str().map(str::to_owned))
@@ -231,10 +252,14 @@ impl Resource for LabResource {
         let stored =
             blocking(move || file.read(|cloud| cloud.objects.get(&wanted).cloned())).await??;
         // An id of another type means that the object was replaced by hand.
-        let Some(stored) = stored.filter(|stored| stored.kind == self.kind.name) else {
+        let Some(mut stored) = stored.filter(|stored| stored.kind == self.kind.name) else {
             sdk::log::info("gone", &[("resource", &self.kind.name), ("id", &id)]);
             return Ok(None);
         };
+        if let Some(ready_at) = stored.ready_at {
+            let status = if ready_at > now_ms() { CREATING } else { READY };
+            stored.attributes.insert("status".into(), status.into());
+        }
         // Attributes that the lab does not store keep the host's value.
         let mut merged = sdk::to_json(&state.value, &self.ty)?;
         if let Some(attributes) = merged.as_object_mut() {
@@ -280,6 +305,7 @@ impl Resource for LabResource {
                         "another program deleted it; stage again",
                     ));
                 }
+                let ready_at = change.objects.get(&id).and_then(|object| object.ready_at);
                 (this.kind.changed)(
                     &mut object,
                     &ObjectContext {
@@ -296,6 +322,7 @@ impl Resource for LabResource {
                         kind: this.kind.name.into(),
                         name,
                         attributes: this.stored(&value)?,
+                        ready_at,
                     },
                 );
                 Ok(value)

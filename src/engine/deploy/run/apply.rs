@@ -101,6 +101,7 @@ impl RunningOperation<'_> {
             .walk
             .report_step(&change.address, work, ObjectPhase::Begun, before);
         let request = request(&subject, prior.as_ref(), &planned, plain);
+        let ctx = deploy.changing_context(change, false);
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // Provisioners and the second half of a replacement keep the turn. Otherwise the next
         // operation may start while the outcome is written.

@@ -153,7 +153,7 @@ impl RunningOperation<'_> {
         ending: DestroyTarget<'_>,
     ) -> Result<(), Box<OperationError>> {
         let (deploy, change) = (self.deploy, self.change);
-        let ctx = deploy.context(change, true);
+        let ctx = deploy.changing_context(change, true);
         let request = destruction(change, ending.schema);
         let applied = instance::apply(ending.provider, request, &ctx).await;
         // The second half of a replacement keeps the turn.

@@ -19,9 +19,11 @@ use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
+use model::Action;
 use provider::Provider;
 use std::collections::HashMap;
 use std::sync::Arc;
+use types::TypeSettings;
 use workspace::provider_addr;
 
 /// Subject of an operation: its configuration, provider and schema.
@@ -85,6 +87,25 @@ impl Deploying {
             return Err(diags.into());
         }
         Ok((config, diags))
+    }
+
+    /// Settings of the resource type of a change.
+    pub(super) fn type_settings(&self, change: &Change) -> TypeSettings {
+        let kind = &change.address.resource.kind;
+        self.walk.context.overlays.effective(kind)
+    }
+
+    /// Context of a call that changes an object, with the deadline that its type has.
+    pub(super) fn changing_context(&self, change: &Change, destroys: bool) -> CallContext {
+        let operation = match change.action() {
+            _ if destroys => "delete",
+            Action::Update => "update",
+            _ => "create",
+        };
+        CallContext {
+            deadline: self.type_settings(change).limit(operation),
+            ..self.context(change, destroys)
+        }
     }
 
     /// Checks the postconditions of an object.

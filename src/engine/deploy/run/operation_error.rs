@@ -14,6 +14,7 @@ use lang::config::Resource;
 use lang::diag::{Diagnostic, Diagnostics};
 use model::*;
 use store::StoreError;
+use types::TypeSettings;
 
 /// Failure of an operation.
 pub enum OperationError {
@@ -95,7 +96,13 @@ impl OperationError {
     }
 
     /// Builds the failure record. `asked`: plugins were asked to stop by then.
-    fn failure(&self, change: &Change, plugin: Option<&PluginId>, asked: bool) -> Option<Failure> {
+    fn failure(
+        &self,
+        change: &Change,
+        plugin: Option<&PluginId>,
+        settings: &TypeSettings,
+        asked: bool,
+    ) -> Option<Failure> {
         let (mut class, (summary, detail)) = match self {
             Self::NotStarted => return None,
             Self::Found { diags, class, .. } => {
@@ -109,6 +116,13 @@ impl OperationError {
             }
             Self::Provider { failed, .. } => (failed.class, failed.text()),
         };
+        // Only for what the plugin says of the object; a crash or a deadline is certain.
+        if let Self::Provider { failed, .. } = self
+            && failed.error.is_none()
+            && let Some(declared) = settings.failure_class(&format!("{summary}\n{detail}"))
+        {
+            class = declared;
+        }
         let (error, method) = match self {
             Self::Provider { failed, method } => (failed.error.as_ref(), *method),
             _ => (None, None),
@@ -257,9 +271,11 @@ impl Deploying {
             .walk
             .ready(&change.provider)
             .map(|p| p.info().plugin.clone());
+        let settings = self.type_settings(change);
         let Some(failure) = trouble.failure(
             change,
             plugin.as_ref(),
+            &settings,
             self.scheduler.stops().all.is_cancelled(),
         ) else {
             // No call was sent, so there is no failure to record.

@@ -29,8 +29,7 @@ impl Deploying {
         subject: &Subject<'_>,
         mut object: Looked,
     ) -> Result<Value, Box<OperationError>> {
-        let kind = &subject.change.address.resource.kind;
-        let settings = self.walk.context.overlays.effective(kind);
+        let settings = self.type_settings(subject.change);
         if !settings.waits() {
             return Ok(object.value);
         }

@@ -1,0 +1,172 @@
+//! Tests of readiness: an apply waits until its object is ready, if the overlay of its type says so.
+
+use crate::Lab;
+use serde_json::Value;
+
+/// A database that needs some time after its create, and a thing that uses it.
+fn two(ready_ms: u32) -> String {
+    format!(
+        r#"
+resource "lab_thing" "first" {{
+  name     = "first"
+  ready_ms = {ready_ms}
+}}
+resource "lab_thing" "second" {{
+  name = "second"
+  kind = lab_thing.first.status
+}}
+"#
+    )
+}
+
+const WAITS: &str = r#"
+type "lab_thing" {
+  ready = self.status == "ready"
+  wait {
+    interval = "1s"
+    timeout  = "20s"
+  }
+}
+"#;
+
+fn lab(ready_ms: u32, overlay: &str) -> Lab {
+    let lab = Lab::new(&two(ready_ms));
+    lab.workspace.write("types.flightdeck.hcl", overlay);
+    lab
+}
+
+/// Value of an attribute in the state.
+fn attribute(lab: &Lab, address: &str, name: &str) -> Value {
+    let shown = lab.workspace.run(&["show", "--json"]).expect(0).stdout;
+    let state: Value = serde_json::from_str(&shown).unwrap();
+    let resources = &state["values"]["root_module"]["resources"];
+    let all = resources.as_array().unwrap();
+    let found = all.iter().find(|r| r["address"] == address);
+    found.unwrap_or_else(|| panic!("{address} in {state}"))["values"][name].clone()
+}
+
+#[test]
+fn s1_11_dependents_wait_until_the_object_is_ready_not_only_until_it_exists() {
+    let lab = lab(2_500, WAITS);
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let said = "lab_thing.first: created, waiting until ready: 1st look, next in 1 s";
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+    // The state has the object as the last look found it, and the dependent has used that.
+    assert_eq!(attribute(&lab, "lab_thing.first", "status"), "ready");
+    assert_eq!(attribute(&lab, "lab_thing.second", "kind"), "ready");
+    let again = lab.workspace.run(&["stage"]).expect(0).stdout;
+    assert!(again.contains("No changes"), "{again}");
+}
+
+#[test]
+fn built_in_readiness_is_only_displayed() {
+    let lab = Lab::new(&two(30_000));
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(
+        !run.stdout.contains("waiting until ready"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(attribute(&lab, "lab_thing.second", "kind"), "creating");
+}
+
+#[test]
+fn object_that_is_not_ready_in_time_fails_with_its_own_class_and_is_not_tainted() {
+    let overlay = WAITS.replace("20s", "2s");
+    let lab = lab(600_000, &overlay);
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    for part in [
+        "The object is not ready in time",
+        "within 2 s it is \"creating\"",
+        "not tainted",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let failures = lab
+        .workspace
+        .run(&["failures", "--json"])
+        .expect(0)
+        .result();
+    assert_eq!(failures["failures"][0]["class"], "not_ready", "{failures}");
+    let state = lab.workspace.run(&["state", "list"]).expect(0).stdout;
+    assert!(
+        state.contains("lab_thing.first") && !state.contains("tainted"),
+        "{state}"
+    );
+    assert!(!state.contains("lab_thing.second"), "{state}");
+    // The next deploy does not replace it.
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(run.stdout.contains("lab_thing.second"), "{}", run.stdout);
+    assert!(
+        !run.stdout.contains("lab_thing.first: created"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn wrong_overlay_is_named_with_its_place_and_stops_nothing() {
+    let lab = lab(
+        0,
+        "type \"lab_thing\" {\n  ready = self.statsu == \"ready\"\n}\n",
+    );
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("types.flightdeck.hcl:2"), "{said}");
+    assert!(said.contains("statsu"), "{said}");
+    assert!(!said.contains("waiting until ready"), "{said}");
+}
+
+#[test]
+fn redacted_attributes_are_sensitive_everywhere() {
+    let overlay = "type \"lab_thing\" {\n  redact = [self.kind]\n}\n";
+    let lab =
+        Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"topsecret\"\n}\n");
+    lab.workspace.write("types.flightdeck.hcl", overlay);
+    for args in [
+        &["stage"][..],
+        &["deploy", "--auto-approve"],
+        &["show"],
+        &["state", "show", "lab_thing.a"],
+        &["history", "1"],
+    ] {
+        let run = lab.workspace.run(args).expect(0);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(!said.contains("topsecret"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn failure_has_the_class_that_the_overlay_gives_its_message() {
+    let lab = Lab::new(
+        "resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  fault {\n    kind = \"permanent\"\n    text = \"the quota is still being raised\"\n  }\n}\n",
+    );
+    let overlay =
+        "type \"lab_thing\" {\n  errors = { \"still being raised\" = \"transient\" }\n}\n";
+    lab.workspace.write("types.flightdeck.hcl", overlay);
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
+    let failures = lab
+        .workspace
+        .run(&["failures", "--json"])
+        .expect(0)
+        .result();
+    assert_eq!(failures["failures"][0]["class"], "transient", "{failures}");
+}
+
+#[test]
+fn calls_have_the_deadline_that_the_overlay_gives_the_type() {
+    let lab =
+        Lab::new("resource \"lab_thing\" \"a\" {\n  name      = \"a\"\n  create_ms = 60000\n}\n");
+    let overlay = "type \"lab_thing\" {\n  timeouts {\n    create = \"1s\"\n  }\n}\n";
+    lab.workspace.write("types.flightdeck.hcl", overlay);
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("1 s"), "{said}");
+    let failures = lab
+        .workspace
+        .run(&["failures", "--json"])
+        .expect(0)
+        .result();
+    assert_eq!(failures["failures"][0]["class"], "deadline", "{failures}");
+}
