@@ -125,6 +125,18 @@ pub(super) enum Command {
     Providers(ProvidersArgs),
     /// Evaluate expressions over the configuration and the state, one per line
     Console(ConsoleArgs),
+    /// Show the settings of resource types: readiness, columns, timeouts, and where each is set
+    Types {
+        /// Only this type
+        #[arg(value_name = "TYPE")]
+        name: Option<String>,
+        /// Also list types that neither the configuration nor the state uses
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the dependency graph for Graphviz
     Graph(GraphArgs),
     /// Plan the changes and store them as a numbered stage
@@ -258,6 +270,7 @@ impl Command {
     pub(super) fn wants_json(&self) -> bool {
         match self {
             Self::Plugins { json, .. }
+            | Self::Types { json, .. }
             | Self::History { json, .. }
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
@@ -325,6 +338,7 @@ impl Command {
                 Self::Plugins { .. }
                     | Self::Console(_)
                     | Self::Graph(_)
+                    | Self::Types { .. }
                     | Self::Validate(_)
                     | Self::Stage(_)
                     | Self::Plan(_)
@@ -354,6 +368,7 @@ impl Command {
             Self::Get(_) => "get",
             Self::Console(_) => "console",
             Self::Graph(_) => "graph",
+            Self::Types { .. } => "types",
             Self::Providers(args) => args.name(),
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",

@@ -25,6 +25,7 @@ mod show;
 mod stage;
 mod state;
 pub(super) mod trust;
+mod types;
 mod unlock;
 mod validate;
 mod version;
@@ -50,7 +51,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
             "`{}` does not support --metrics, because it calls no plugin",
             command.name()
         );
-        return Err(CliError::usage(why).hint("use it with the interactive console or with demo, plugins, validate, graph, console, stage, plan, deploy, refresh, destroy or import"));
+        return Err(CliError::usage(why).hint("use it with the interactive console or with demo, plugins, validate, graph, types, console, stage, plan, deploy, refresh, destroy or import"));
     }
     if let (Some(_), Some(command)) = (&args.otlp, &args.command)
         && !command.deploys()
@@ -116,6 +117,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Providers(args) => providers::run(args, out).await,
         Command::Console(args) => evaluate::run(args, out).await,
         Command::Graph(args) => graph::run(args, out).await,
+        Command::Types { name, all, .. } => types::run(name, all, out).await,
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,

@@ -6,6 +6,7 @@ use super::exit::CliError;
 use super::output::Output;
 use super::progress::Progress;
 use super::signals::Signals;
+use super::user_files;
 use engine::error::EngineError;
 use engine::handle::Engine;
 use engine::memory_limit;
@@ -107,6 +108,7 @@ pub(super) fn settings(
     }
     settings.digest_cache =
         cache_dir().map(|dir| dir.join("flightdeck").join("plugin-digests.json"));
+    settings.types = user_files::configuration_file("types");
     settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
     if let Some(text) = std::env::var(memory_limit::VARIABLE)
         .ok()

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Path of a file in the user's configuration directory.
-fn configuration_file(name: &str) -> Option<PathBuf> {
+pub(super) fn configuration_file(name: &str) -> Option<PathBuf> {
     let base = etcetera::choose_base_strategy().ok()?;
     Some(base.config_dir().join("flightdeck").join(name))
 }

@@ -247,6 +247,14 @@ impl Engine {
         self.shared.operations.place_of(of).await
     }
 
+    /// Settings of the resource types that have any: of one type, or of all.
+    ///
+    /// # Errors
+    /// The configuration is invalid, or a provider cannot be launched.
+    pub async fn resource_types(&self, name: Option<String>) -> Result<Vec<TypeView>, EngineError> {
+        Box::pin(self.shared.operations.resource_types(name)).await
+    }
+
     /// Renders a graph in DOT.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Tests of readiness: an apply waits until its object is ready, if the overlay of its type says so.
 
 use crate::Lab;
+use crate::support::Run;
 use serde_json::Value;
 
 /// A database that needs some time after its create, and a thing that uses it.
@@ -55,7 +56,7 @@ fn s1_11_dependents_wait_until_the_object_is_ready_not_only_until_it_exists() {
     assert_eq!(attribute(&lab, "lab_thing.first", "status"), "ready");
     assert_eq!(attribute(&lab, "lab_thing.second", "kind"), "ready");
     let again = lab.workspace.run(&["stage"]).expect(0).stdout;
-    assert!(again.contains("No changes"), "{again}");
+    assert!(again.contains("no changes"), "{again}");
 }
 
 #[test]
@@ -169,4 +170,52 @@ fn calls_have_the_deadline_that_the_overlay_gives_the_type() {
         .expect(0)
         .result();
     assert_eq!(failures["failures"][0]["class"], "deadline", "{failures}");
+}
+
+#[test]
+fn types_are_listed_with_the_layer_that_sets_each_field() {
+    let lab = lab(0, WAITS);
+    lab.workspace.write(
+        "child/types.flightdeck.hcl",
+        "type \"lab_thing\" {\n  name = \"thing\"\n  redact = [self.data]\n}\n",
+    );
+    lab.workspace.write("child/main.tf", "");
+    lab.configure(&format!(
+        "{}module \"child\" {{\n  source = \"./child\"\n}}\n",
+        two(0)
+    ));
+    lab.workspace.write(
+        "home/flightdeck/types/mine.hcl",
+        "type \"lab_thing\" {\n  docs = \"https://example.com\"\n}\n",
+    );
+    lab.workspace.run(&["init"]).expect(0);
+    let mut command = lab.workspace.command(&["types"]);
+    command.env("XDG_CONFIG_HOME", lab.workspace.path().join("home"));
+    let run = Run::from_command(&mut command).expect(0);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = run.stdout.lines().map(words).collect();
+    for expected in [
+        "lab_thing (an apply waits until the object is ready)",
+        "name \"thing\" module, child/types.flightdeck.hcl:2",
+        "ready self.status == \"ready\" workspace, types.flightdeck.hcl:3",
+        "states { creating = \"Creating\", incomplete = \"Unavailable\" } built in",
+        "redact [self.data] module, child/types.flightdeck.hcl:3",
+        "wait.timeout \"20s\" workspace, types.flightdeck.hcl:6",
+    ] {
+        assert!(
+            lines.iter().any(|line| line == expected),
+            "{expected}: {}",
+            run.stdout
+        );
+    }
+    assert!(run.stdout.contains("mine.hcl:2"), "{}", run.stdout);
+    assert!(!run.stdout.contains("aws_db_instance"), "{}", run.stdout);
+    let all = lab.workspace.run(&["types", "--all"]).expect(0).stdout;
+    assert!(all.contains("aws_db_instance"), "{all}");
+    let wrong = lab.workspace.run(&["types", "lab_thnig"]).expect(1);
+    assert!(
+        wrong.stderr.contains("did you mean lab_thing?"),
+        "{}",
+        wrong.stderr
+    );
 }

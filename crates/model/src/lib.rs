@@ -55,6 +55,7 @@ mod reveal;
 mod stage;
 mod step;
 mod time;
+mod type_view;
 mod version;
 mod workspace;
 
@@ -89,5 +90,6 @@ pub use rollout::*;
 pub use stage::*;
 pub use step::*;
 pub use time::*;
+pub use type_view::*;
 pub use version::*;
 pub use workspace::*;

@@ -4,11 +4,15 @@ use super::command::Operations;
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
 use cty::schema::Schema;
+use lang::addr::AbsInstance;
+use lang::config::Module;
 use model::mutex::lock;
+use model::{TypeSetting, TypeView};
 use provider::ProviderSchema;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use types::Overlays;
+use store::records::{State, StateObject};
+use types::{Layer, Overlays};
 use workspace::load::Loaded;
 
 impl Operations {
@@ -30,10 +34,60 @@ impl Operations {
         self.emit_diagnostics(convert_all(diags.iter(), &loaded.sources, secrets))
     }
 
+    /// Settings of the resource types that have any, checked against the schemas of the providers:
+    /// of one type, or of all.
+    ///
+    /// # Errors
+    /// The configuration is invalid, or a provider cannot be launched.
+    pub async fn resource_types(&self, name: Option<String>) -> Result<Vec<TypeView>, EngineError> {
+        let command = self.begin().await;
+        let loaded = self.read_with(&self.backend_request(), true).await?;
+        let state = self.state().await?;
+        let (root, ..) = self.providers(&loaded, &state, &command).await?;
+        let used = used_types(&root, &state);
+        let overlays = self.overlays();
+        let mut names: BTreeSet<&str> = overlays.names().map(|name| &**name).collect();
+        if let Some(name) = &name {
+            names.retain(|known| known == name);
+        }
+        let view = |type_name: &str| {
+            let settings = overlays.effective(type_name);
+            let rows = settings.fields().into_iter().map(|(name, value, origin)| {
+                let built_in = origin.layer == Layer::BuiltIn;
+                let range = loaded.sources.range(origin.span).filter(|_| !built_in);
+                TypeSetting {
+                    name,
+                    value: value.to_owned(),
+                    layer: origin.layer.label().to_owned(),
+                    place: range.map(|r| format!("{}:{}", r.filename, r.start.line)),
+                }
+            });
+            TypeView {
+                type_name: type_name.to_owned(),
+                used: used.contains(type_name),
+                waits: settings.waits(),
+                settings: rows.collect(),
+            }
+        };
+        let views = names.into_iter().map(view);
+        let all = views.filter(|view| !view.settings.is_empty()).collect();
+        Ok(all)
+    }
+
     /// Overlays of the configuration that was read last.
     pub(super) fn overlays(&self) -> Arc<Overlays> {
         lock(&self.overlays).clone()
     }
+}
+
+/// Types of the managed resources of a configuration and of a state.
+fn used_types(root: &Module, state: &State) -> BTreeSet<String> {
+    let declared = root.all().into_iter().flat_map(|m| m.resources.keys());
+    let declared = declared.map(|resource| resource.kind.to_string());
+    let address = |object: &StateObject| object.address.parse::<AbsInstance>().ok();
+    let stored = state.objects.iter().filter_map(address);
+    let stored = stored.map(|address| address.resource.kind.to_string());
+    declared.chain(stored).collect()
 }
 
 /// Schema of a resource type of any provider.
