@@ -141,7 +141,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Failures { since, .. } => failures::run(since, out).await,
         Command::Workspace(command) => Box::pin(workspace::run(command, out)).await,
         Command::ForceUnlock { id, force, .. } => workspace::force_unlock(&id, force, out).await,
-        Command::State(command) => state::run(command, out).await,
+        Command::State(command) => Box::pin(state::run(command, out)).await,
         Command::Logs {
             plugin,
             follow,

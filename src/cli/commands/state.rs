@@ -29,7 +29,7 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> CommandResul
         StateCommand::Export { file } => export(file.as_deref(), out).await,
         StateCommand::Mv {
             from, to, dry_run, ..
-        } => change::rename(from, to, dry_run, out).await,
+        } => Box::pin(change::rename(from, to, dry_run, out)).await,
         StateCommand::ReplaceProvider {
             from,
             to,
