@@ -141,7 +141,7 @@ impl TypeSettings {
         }
     }
 
-    /// Returns true if an apply waits until the object is ready: if a block says so, otherwise if
+    /// Returns true if an apply waits until the object is ready: as a block sets it, otherwise if
     /// `ready` is not built in.
     pub fn waits(&self) -> bool {
         let Some(ready) = &self.ready else {

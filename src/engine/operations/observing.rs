@@ -118,11 +118,12 @@ impl Operations {
 
     /// Records observed objects.
     pub(super) async fn observe(&self, objects: Vec<ObservedObject>, cause: &str) {
+        let overlays = self.overlays();
         let observations = objects.into_iter().map(|object| {
             let resource_type = object.address.resource.kind.to_string();
             let value = object.value.as_ref();
-            let ready = value.and_then(|value| readiness(&resource_type, value));
-            let (readiness, status) = ready.unzip();
+            let found = value.and_then(|v| overlays.effective(&resource_type).condition(v));
+            let (readiness, status) = found.map(|found| (found.readiness, found.status)).unzip();
             Observation {
                 address: object.address.to_string(),
                 deposed: object.deposed,
@@ -157,12 +158,6 @@ impl Operations {
             ),
         });
     }
-}
-
-/// Readiness of an object, and the text of its status. `None` as long as no type has an expression
-/// for it.
-fn readiness(_resource_type: &str, _object: &Value) -> Option<(Readiness, Option<String>)> {
-    None
 }
 
 /// Decodes an object of the state; unknown if its schema is another one.

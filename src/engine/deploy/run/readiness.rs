@@ -1,4 +1,4 @@
-//! Wait after an apply until the object is ready, if the overlay of its type says so.
+//! Wait after an apply until the object is ready, if the overlay of its type asks for it.
 
 use super::deploying::Deploying;
 use super::instances::Subject;
