@@ -1,4 +1,4 @@
-//! Tests of readiness: an apply waits until its object is ready, if the overlay of its type asks for it.
+//! Tests of readiness: an apply waits until its object is ready, if the overlay asks for it.
 
 use crate::Lab;
 use crate::support::Run;

@@ -34,7 +34,6 @@ use std::time::Duration;
 use store::Store;
 use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
-use types::Overlays;
 use workspace::{link_providers, load};
 
 /// One rule of deploys, with an example. Names are those of resources; see `configuration` for the
@@ -212,7 +211,6 @@ struct Lab {
     providers: Arc<SingleProvider>,
     operator: Operator,
     longest_pause: Duration,
-    overlays: Arc<Overlays>,
 }
 
 impl Lab {
@@ -241,13 +239,12 @@ impl Lab {
             world,
             operator,
             longest_pause,
-            overlays: Arc::default(),
         }
     }
 
     fn schemas(&self) -> HashMap<Arc<str>, Arc<ProviderSchema>> {
-        let schema = self.provider.known_schema().unwrap();
-        HashMap::from([(self.provider.info().address.as_str().into(), schema)])
+        let address = self.provider.info().address.as_str().into();
+        HashMap::from([(address, self.provider.known_schema().unwrap())])
     }
 
     fn load(&self, configuration: &str, request: &StageRequest) -> load::Loaded {
@@ -266,7 +263,7 @@ impl Lab {
 
     async fn plan(&self, loaded: &load::Loaded, request: StageRequest) -> Stage {
         let input = PlanInput {
-            overlays: self.overlays.clone(),
+            overlays: Arc::default(),
             id: self.store.next_stage_id().await.unwrap(),
             request,
             root: loaded.root.clone(),
@@ -329,7 +326,7 @@ impl Lab {
         script: Script,
     ) -> DeployResult {
         let operations: Vec<Operation> = (taken.iter().enumerate())
-            .map(|(n, i)| waiting(n, &stage.changes[*i]))
+            .map(|(n, i)| not_started(n, &stage.changes[*i]))
             .collect();
         let all = script.iter().flat_map(|(_, effects)| effects.iter());
         let led = all.into_iter().any(|e| matches!(e, Effect::LoseLead));
@@ -488,7 +485,7 @@ impl Lab {
             timestamp: timestamp(stage.at),
             cancel: stops.all.clone(),
             external_inputs: ExternalInputs::of_stage(&stage.external_inputs),
-            overlays: self.overlays.clone(),
+            overlays: Arc::default(),
         };
         Walk {
             destroying: stage.request.mode == StageMode::Destroy,
@@ -578,8 +575,7 @@ fn object(object: &StateObject) -> String {
     text
 }
 
-/// Operation that has not started.
-fn waiting(n: usize, change: &Change) -> Operation {
+fn not_started(n: usize, change: &Change) -> Operation {
     Operation {
         deploy: 0,
         index: u32::try_from(n).unwrap(),
