@@ -227,8 +227,8 @@ impl Lab {
         let world = World::new(store.path().to_owned(), operator.clone());
         let provider = Arc::new(FakeProvider::new(world.clone(), &calls));
         let plugins = Plugins::start(PluginSettings::default(), Arc::new(bus.clone()));
-        let settings = PoolSettings::new(dir.path());
-        let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));
+        let (settings, sink) = (PoolSettings::new(dir.path()), Arc::new(bus.clone()));
+        let pool = Pool::new(settings, plugins, calls, sink);
         Self {
             providers: Arc::new(SingleProvider::new(provider.clone(), bus.clone())),
             provider,
@@ -243,8 +243,8 @@ impl Lab {
     }
 
     fn schemas(&self) -> HashMap<Arc<str>, Arc<ProviderSchema>> {
-        let address = self.provider.info().address.as_str().into();
-        HashMap::from([(address, self.provider.known_schema().unwrap())])
+        let address = self.provider.info().address.as_str();
+        [(address.into(), self.provider.known_schema().unwrap())].into()
     }
 
     fn load(&self, configuration: &str, request: &StageRequest) -> load::Loaded {
@@ -253,9 +253,8 @@ impl Lab {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         }
-        let (mut loaded, diags) = load::load(self.dir.path(), "default", request, false)
-            .map_err(|(_, diags)| diags)
-            .unwrap();
+        let loaded = load::load(self.dir.path(), "default", request, false);
+        let (mut loaded, diags) = loaded.map_err(|(_, diags)| diags).unwrap();
         assert!(!diags.has_errors(), "{diags:?}");
         loaded.root = link_providers::bind(&loaded.root, &self.schemas());
         loaded
