@@ -128,10 +128,34 @@ fn s1_10_refresh_shows_drift_and_a_deploy_accepts_it() {
         ]
     );
 
+    let changed = lab.workspace.run(&["state", "show", "lab_thing.changed"]);
+    let changed = changed.expect(0).stdout;
+    assert!(
+        changed.contains("  aspects    update needed\n"),
+        "{changed}"
+    );
+    // Known from its read even when the newest stage is one of another object.
+    let target = "-target=lab_thing.same";
+    lab.workspace
+        .run(&["stage", "--refresh-only", target])
+        .expect(0);
+    let list = lab.workspace.run(&["state", "list"]).expect(0).stdout;
+    assert!(
+        list.contains("lab_thing.gone  does not exist (read 20")
+            && list.contains("lab_thing.changed  update needed (read 20"),
+        "{list}"
+    );
     lab.workspace
         .run(&["deploy", "--auto-approve", "--refresh-only"])
         .expect(0);
     assert_eq!(lab.state(), ["lab_thing.changed", "lab_thing.same"]);
+    let shown = |address: &str| {
+        let run = lab.workspace.run(&["state", "show", address]).expect(0);
+        run.stdout
+    };
+    let same = shown("lab_thing.same");
+    assert!(same.contains("  exists     yes, read 20"), "{same}");
+    assert!(!same.contains("aspects"), "{same}");
     let rows = lab.workspace.run(&["state", "list", "--json"]).expect(0);
     let exists_without_drift = (json!(true), json!([]));
     assert_eq!(

@@ -17,7 +17,7 @@ use crate::cli::suggest::nearest_word;
 use engine::error::{EngineError, NotFound};
 use engine::handle::Engine;
 use model::settings::Access;
-use model::{DriftKind, ImportObject, StateChange, StateRow};
+use model::{DriftKind, ImportObject, Observation, Readiness, StateChange, StateRow, moment};
 use serde_json::json;
 use state::ConflictChoice;
 use std::path::Path;
@@ -166,9 +166,36 @@ async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Comma
             .drift
             .map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_text(d))))
             .unwrap_or_default();
-        out.line(&format!("{}{tainted}{drift}", safe(&row.id())));
+        let facts = match row.drift {
+            Some(_) => String::new(),
+            // Found by a read that was no stage of the present state.
+            None => row.observation.as_ref().map_or_else(String::new, deviation),
+        };
+        out.line(&format!("{}{tainted}{drift}{facts}", safe(&row.id())));
     }
     Ok(OK)
+}
+
+/// Facts about an object that are not as usual, after its address.
+fn deviation(o: &Observation) -> String {
+    let mut facts = Vec::new();
+    if !o.exists {
+        facts.push("does not exist".to_owned());
+    }
+    let readiness = o.readiness.filter(|r| *r != Readiness::Available);
+    facts.extend(readiness.map(|r| r.label().to_owned()));
+    if !o.drift.is_empty() {
+        facts.push(aspects(o));
+    }
+    match facts.is_empty() {
+        true => String::new(),
+        false => format!("  {} (read {})", facts.join(", "), moment(o.at)),
+    }
+}
+
+fn aspects(o: &Observation) -> String {
+    let labels: Vec<&str> = o.drift.iter().map(|aspect| aspect.label()).collect();
+    labels.join(", ")
 }
 
 async fn show(address: &str, out: &mut Output) -> CommandResult {
@@ -215,6 +242,22 @@ fn instance(row: &StateRow, out: &mut Output) {
     if let Some(drift) = row.drift {
         let line = out.paint(Ink::Yellow, &format!("  drift      {}", drift_text(drift)));
         out.line(&line);
+    }
+    if let Some(o) = &row.observation {
+        let exists = if o.exists { "yes" } else { "no" };
+        out.line(&format!("  exists     {exists}, read {}", moment(o.at)));
+        if let Some(readiness) = o.readiness {
+            let status = o.status.as_ref().map(|s| format!(", status {}", safe(s)));
+            out.line(&format!(
+                "  ready      {}, since {}{}",
+                readiness.label(),
+                moment(o.since),
+                status.unwrap_or_default()
+            ));
+        }
+        if !o.drift.is_empty() {
+            out.line(&format!("  aspects    {}", aspects(o)));
+        }
     }
     for (label, all) in [("needs", &row.dependencies), ("needed by", &row.dependents)] {
         if !all.is_empty() {
