@@ -70,7 +70,6 @@ pub struct Observation {
     /// `None` if the type has no expression for it.
     pub readiness: Option<Readiness>,
     /// Text of the attribute with the status; never sensitive.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<String>,
     /// Time since which the readiness is the same. The store derives it from the observation before
     /// and ignores the given one.

@@ -12,7 +12,7 @@ use crate::app::log::LogEntry;
 use crate::app::state::State;
 use lang::addr::{AbsInstance, unquote};
 use model::secrets::MASK;
-use model::{DriftKind, LogStream, OutputRow, StateRow};
+use model::{DriftKind, LogStream, OutputRow, StateRow, connection_details};
 
 /// Renders a resource instance with its attributes, dependencies and dependents.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {
@@ -23,23 +23,9 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     }
     push_conditions(r, &mut doc);
     push_facts(state, r, &mut doc);
+    push_connection(state, r, &mut doc);
     push_heading(&mut doc, "attributes");
-    let name = r
-        .attributes
-        .iter()
-        .map(|(n, _)| width(n))
-        .max()
-        .unwrap_or(0)
-        .min(24);
-    for (n, v) in r.attributes.iter() {
-        // Escaped before it is measured, because escapes make a name longer.
-        let n = clean(n);
-        let gap = " ".repeat(name.saturating_sub(width(&n)));
-        doc.push(vec![
-            span(Role::Dim, format!("  {n}{gap}  ")),
-            span(Role::Plain, v),
-        ]);
-    }
+    push_attributes(&mut doc, &r.attributes.iter().collect::<Vec<_>>());
     let mut others = Doc::new();
     push_history(state, r, &mut others);
     for (heading, all, objects) in [
@@ -90,6 +76,37 @@ pub fn output_value(o: &OutputRow) -> Line {
     } else {
         line(Role::Plain, &o.value)
     }
+}
+
+/// Appends names and values in two columns.
+fn push_attributes(doc: &mut Doc, all: &[&(String, String)]) {
+    let names = all.iter().map(|(n, _)| width(n));
+    let name = names.max().unwrap_or(0).min(24);
+    for (n, v) in all {
+        // Escaped before it is measured, because escapes make a name longer.
+        let n = clean(n);
+        let gap = " ".repeat(name.saturating_sub(width(&n)));
+        doc.push(vec![
+            span(Role::Dim, format!("  {n}{gap}  ")),
+            span(Role::Plain, v),
+        ]);
+    }
+}
+
+/// Appends where and as whom to connect to an object, if its attributes tell.
+fn push_connection(state: &State, r: &StateRow, doc: &mut Doc) {
+    let found = connection_details(&r.attributes);
+    if found.is_empty() {
+        return;
+    }
+    push_heading(doc, "connection");
+    if let Some(l) = doc.last_mut()
+        && found.iter().any(|(_, text)| text == MASK)
+    {
+        let key = state.options.keys.first("reveal");
+        l.push(span(Role::Dim, format!("  {key} shows a sensitive value")));
+    }
+    push_attributes(doc, &found);
 }
 
 /// Appends what is wrong with an object.

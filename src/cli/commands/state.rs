@@ -17,7 +17,10 @@ use crate::cli::suggest::nearest_word;
 use engine::error::{EngineError, NotFound};
 use engine::handle::Engine;
 use model::settings::Access;
-use model::{DriftKind, ImportObject, Observation, Readiness, StateChange, StateRow, moment};
+use model::{
+    DriftKind, ImportObject, Observation, Readiness, StateChange, StateRow, connection_details,
+    moment,
+};
 use serde_json::json;
 use state::ConflictChoice;
 use std::path::Path;
@@ -263,6 +266,13 @@ fn instance(row: &StateRow, out: &mut Output) {
         if !all.is_empty() {
             out.line(&format!("  {label:<10} {}", safe(&all.join(", "))));
         }
+    }
+    for (path, value) in connection_details(&row.attributes) {
+        out.line(&format!(
+            "  connection {} = {}",
+            safe(path),
+            safe_lines(value)
+        ));
     }
     for (path, value) in row.attributes.iter() {
         out.line(&format!(

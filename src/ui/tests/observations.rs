@@ -1,8 +1,8 @@
-//! Tests of existence, readiness and drift of objects on the State screen.
+//! Tests of existence, readiness, drift and connection details of objects on the State screen.
 
 use super::*;
 use crate::app::msg::{Answer, Effect};
-use model::{DriftAspect, Observation, ObservationChange, Readiness, StateRow};
+use model::{DriftAspect, Observation, ObservationChange, Readiness, SensitivePlace, StateRow};
 
 const ADDRESS: &str = "aws_instance.web";
 const MINUTE: i64 = 60_000;
@@ -119,4 +119,39 @@ fn history_of_the_facts_is_loaded_for_the_object_under_the_cursor() {
     c.take_effects();
     c.answer(Answer::State(fixture::state_rows()));
     assert!(c.take_effects().contains(&asked));
+}
+
+#[test]
+fn s1_17_connection_details_are_shown_and_the_sensitive_ones_revealed_on_request() {
+    let mut c = Console::staged(120, 40);
+    let mut rows = fixture::state_rows();
+    for row in &mut rows {
+        row.attributes = vec![
+            ("endpoint".into(), "\"db.example:5432\"".into()),
+            ("id".into(), "\"x-1\"".into()),
+            ("password".into(), "(sensitive)".into()),
+        ]
+        .into();
+    }
+    c.press("6");
+    c.answer(Answer::State(rows));
+    c.press("g");
+    c.shows("connection  x shows a sensitive value");
+    c.shows("endpoint  \"db.example:5432\"");
+    c.shows("password  (sensitive)");
+    c.take_effects();
+    c.press("x y");
+    let place = SensitivePlace::State {
+        id: "aws_iam_role.app".into(),
+        path: "password".into(),
+    };
+    assert_eq!(c.take_effects(), [Effect::Reveal(place)]);
+    // Without such attributes the section is missing.
+    c.press("esc");
+    let mut rows = fixture::state_rows();
+    for row in &mut rows {
+        row.attributes = vec![("id".into(), "\"x-1\"".into())].into();
+    }
+    c.answer(Answer::State(rows));
+    c.hides("connection  ");
 }
