@@ -46,7 +46,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             ));
         }
         EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
-            state.show_message(format!("group {}: {}", run.group, run.summary()));
+            state.show_message(format!("{}: {}", run.subject(), run.summary()));
         }
         EventKind::Lock { .. } if was_locked && state.locked_by().is_none() => {
             reload_groups(state, effects);

@@ -277,8 +277,8 @@ impl Progress {
     /// Prints a run of the reconcile loop.
     fn reconcile(&mut self, out: &mut Output, run: &ReconcileRun) {
         let head = format!(
-            "group {}: {}; next run {}",
-            safe(&run.group),
+            "{}: {}; next run {}",
+            safe(&run.subject()),
             run.summary(),
             format_local(run.next)
         );

@@ -187,6 +187,14 @@ impl Engine {
         Box::pin(self.shared.operations.reconcile(options)).await
     }
 
+    /// Reads all objects of the state once, and records their existence, readiness and drift.
+    ///
+    /// # Errors
+    /// The configuration or the state cannot be read, or another command has cancelled the look.
+    pub async fn look_at_all(&self) -> Result<(), EngineError> {
+        Box::pin(self.shared.operations.look_at_all()).await
+    }
+
     /// Launches the plugins that the configuration and the state need, and fetches their schemas.
     /// Failures are events; with `strict` they are also the result.
     ///

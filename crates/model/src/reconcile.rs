@@ -1,6 +1,6 @@
-//! Reconcile loop of groups: its runs and its leader, as shown to operators.
+//! Reconcile loop of groups and objects: its runs and its leader, as shown to operators.
 
-use super::{DeployId, StageId, UnixMs};
+use super::{DeployId, StageId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -15,6 +15,17 @@ pub struct ReconcileOptions {
     pub once: bool,
     /// Start with a run of each group, whenever its next one is due.
     pub at_once: bool,
+}
+
+/// Name of the run for objects that belong to no group and whose type has no policy of its own.
+pub const OBJECTS_RUN: &str = "objects outside of groups";
+/// Begin of the name of a run for the objects of one type.
+pub const TYPE_RUN: &str = "type ";
+
+/// Returns true for the name of a run that reads objects outside of groups.
+pub fn is_look(name: &str) -> bool {
+    // Names of groups contain no spaces.
+    name == OBJECTS_RUN || name.starts_with(TYPE_RUN)
 }
 
 /// Result of a run.
@@ -46,9 +57,10 @@ impl ReconcileOutcome {
     }
 }
 
-/// Run of the reconcile loop for one group.
+/// Run of the reconcile loop for one group, or for objects outside of groups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReconcileRun {
+    /// Name of the group, `type` with the name of a resource type, or `objects` for all others.
     pub group: String,
     /// Begin. Named differently from the time of the event that carries it.
     pub began: UnixMs,
@@ -70,6 +82,30 @@ pub struct ReconcileRun {
 }
 
 impl ReconcileRun {
+    /// Creates a run that begins now. Until it succeeds, it counts as failed.
+    pub fn new(group: &str, mode: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            began: now_ms(),
+            mode: mode.to_owned(),
+            outcome: ReconcileOutcome::Failed,
+            drift: Vec::new(),
+            stage: None,
+            deploy: None,
+            reason: None,
+            next: 0,
+        }
+    }
+
+    /// Returns the subject of the run for display: `group workers`, `type aws_instance` or
+    /// `objects`.
+    pub fn subject(&self) -> String {
+        match is_look(&self.group) {
+            true => self.group.clone(),
+            false => format!("group {}", self.group),
+        }
+    }
+
     /// Returns the result as text, such as `awaits approval: 2 missing, 1 outdated`.
     pub fn summary(&self) -> String {
         let mut kinds: Vec<(&str, usize)> = Vec::new();

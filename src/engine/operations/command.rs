@@ -95,6 +95,8 @@ pub struct Operations {
     pub(super) secret_texts: Mutex<BTreeMap<(Arc<str>, Arc<str>), Arc<str>>>,
     /// Overlays of resource types at the last look at the configuration.
     pub(super) overlays: Mutex<Arc<Overlays>>,
+    /// Cancels the running look at objects, which gives way to commands.
+    pub(super) looking: Mutex<Option<CancellationToken>>,
 }
 
 /// A running command: its turn, its cancellation tokens and its pinned executables. Ends when
@@ -157,6 +159,7 @@ impl Operations {
             leads_as: Mutex::default(),
             secret_texts: Mutex::default(),
             overlays: Mutex::default(),
+            looking: Mutex::default(),
         }
     }
 
@@ -212,6 +215,9 @@ impl Operations {
 
     /// Waits for the running command, and begins another one.
     pub(super) async fn begin(&self) -> Command<'_> {
+        if let Some(look) = lock(&self.looking).take() {
+            look.cancel();
+        }
         let turn = self.exclusive.clone().lock_owned().await;
         let switches = self.new_switches();
         // Until the command ends, launches use the executables that exist now.

@@ -16,6 +16,7 @@ mod group_import;
 mod import_forget;
 mod installing;
 mod lock;
+mod looking;
 mod observing;
 mod opened_stage;
 mod orphans;

@@ -179,9 +179,12 @@ impl ReconcileLoop<'_> {
         if self.has_group_files().await {
             declared.extend(self.native_groups().await?);
         }
+        let policies = declared
+            .into_iter()
+            .map(|d| (d.name.to_string(), d.reconcile));
+        let looks = self.looks().await?;
         let mut groups = BTreeMap::new();
-        for declared in declared {
-            let (name, policy) = (declared.name.to_string(), declared.reconcile);
+        for (name, policy) in policies.chain(looks) {
             groups.remove(&name);
             let wanted = self.options.groups.is_empty() || self.options.groups.contains(&name);
             if !wanted || policy.mode == Mode::Paused {
@@ -193,6 +196,17 @@ impl ReconcileLoop<'_> {
         self.groups = groups;
         self.problem = None;
         Ok(())
+    }
+
+    /// Looks at objects outside of groups. A console looks only if files may say so.
+    async fn looks(&self) -> Result<BTreeMap<String, ReconcilePolicy>, EngineError> {
+        let all = self.options.at_once || self.options.once;
+        let user = self.operations.settings.types.as_deref();
+        let wanted = all || user.is_some_and(|dir| dir.is_dir()) || self.has_group_files().await;
+        match wanted && self.options.groups.is_empty() {
+            true => self.operations.scheduled_looks(all).await,
+            false => Ok(BTreeMap::new()),
+        }
     }
 
     async fn native_groups(&self) -> Result<Vec<DeclaredGroup>, EngineError> {
@@ -272,7 +286,11 @@ impl ReconcileLoop<'_> {
             let Some(lead) = self.lead.take() else {
                 return Ok(());
             };
-            let (mut run, end) = self.run_as_leader(&name, &lead).await;
+            let mode = self
+                .groups
+                .get(&name)
+                .map_or(Mode::Observe, |g| g.policy.mode);
+            let (mut run, end) = self.run_as_leader(&name, mode, &lead).await;
             if !lead.lost.is_cancelled() {
                 self.lead = Some(lead);
             }
@@ -280,9 +298,12 @@ impl ReconcileLoop<'_> {
                 continue;
             };
             let every = self.options.every.unwrap_or(group.policy.every);
-            if matches!(end, RunEnd::Locked) {
+            if matches!(end, RunEnd::Locked | RunEnd::Postponed) {
                 let pause = milliseconds(every).min(LOCKED_MS);
                 group.next = now_ms().saturating_add(pause);
+                if matches!(end, RunEnd::Postponed) {
+                    continue;
+                }
                 let reason = run.reason.unwrap_or_default();
                 let text = format!(
                     "group {name}: {reason}; trying again in {} s",
@@ -319,9 +340,14 @@ impl ReconcileLoop<'_> {
 
     /// Runs one group, and keeps the lock lease meanwhile. If it is lost, the run starts nothing
     /// more.
-    async fn run_as_leader(&mut self, name: &str, lead: &Lead) -> (ReconcileRun, RunEnd) {
+    async fn run_as_leader(
+        &mut self,
+        name: &str,
+        mode: Mode,
+        lead: &Lead,
+    ) -> (ReconcileRun, RunEnd) {
         let operations = self.operations;
-        let mut run = std::pin::pin!(operations.reconcile_group(name, lead));
+        let mut run = std::pin::pin!(operations.reconcile_group(name, mode, lead));
         loop {
             tokio::select! { biased;
                 done = &mut run => return done,

@@ -27,34 +27,36 @@ pub(super) enum RunEnd {
     Cancelled,
     /// Another process has the workspace lock, so nothing was looked at.
     Locked,
+    /// A command of this process has cancelled the look at objects.
+    Postponed,
 }
 
-/// Drift of a group with the responses of the loop.
-struct Findings {
-    staged: Staged,
-    summary: StageSummary,
-    declared: DeclaredGroup,
+/// Drift with the responses of the loop.
+pub(super) struct Findings {
+    /// Name of the run.
+    pub(super) name: String,
+    pub(super) staged: Staged,
+    pub(super) summary: StageSummary,
     /// Mode in effect.
-    mode: Mode,
-    /// Reason why less is done than the group's mode says.
-    reason: Option<String>,
-    drift: Vec<(DriftedMember, Response)>,
+    pub(super) mode: Mode,
+    /// Reason why less is done than the policy says.
+    pub(super) reason: Option<String>,
+    pub(super) drift: Vec<(DriftedMember, Response)>,
 }
 
 impl Operations {
     /// Reconciles a group once. Failures are part of the run.
-    pub(super) async fn reconcile_group(&self, name: &str, lead: &Lead) -> (ReconcileRun, RunEnd) {
-        let mut run = ReconcileRun {
-            group: name.to_owned(),
-            began: now_ms(),
-            mode: mode_text(Mode::Observe).to_owned(),
-            outcome: ReconcileOutcome::Failed,
-            drift: Vec::new(),
-            stage: None,
-            deploy: None,
-            reason: None,
-            next: 0,
-        };
+    pub(super) async fn reconcile_group(
+        &self,
+        name: &str,
+        mode: Mode,
+        lead: &Lead,
+    ) -> (ReconcileRun, RunEnd) {
+        let mut run = ReconcileRun::new(name, mode_text(Mode::Observe));
+        if is_look(name) && mode != Mode::Enforce {
+            let end = self.look(name, &mut run).await;
+            return (run, end);
+        }
         let result = Box::pin(self.reconcile_unlocked(name, lead, &mut run)).await;
         let end = match &result {
             Err(EngineError::Cancelled) if !lead.lost.is_cancelled() => RunEnd::Cancelled,
@@ -105,6 +107,10 @@ impl Operations {
         name: &str,
     ) -> Result<Vec<String>, EngineError> {
         let loaded = quiet.read(&self.backend_request()).await?;
+        if is_look(name) {
+            let overlays = quiet.parsed_overlays(&loaded);
+            return self.resources_of_look(name, &loaded.root, &overlays).await;
+        }
         if let Some(group) = loaded.root.groups.get(name) {
             let resources = std::iter::once(&group.instance).chain(&group.dedicated);
             return Ok(resources.map(|r| r.address.to_string()).collect());
@@ -174,6 +180,11 @@ impl Operations {
 
     /// Finds the drift in a stage, and the responses to it.
     async fn findings(&self, name: &str, staged: Staged) -> Result<Findings, EngineError> {
+        if is_look(name) {
+            let mut found = self.findings_of_type(name, staged).await?;
+            found.ask_about_others();
+            return Ok(found);
+        }
         let (declared, orphans) = match staged.root.groups.contains_key(name) {
             true => (self.native_group(name, &staged)?, Vec::new()),
             false => {
@@ -201,9 +212,9 @@ impl Operations {
         });
         let mut found = Findings {
             drift: drift.collect(),
+            name: name.to_owned(),
             staged,
             summary,
-            declared,
             mode,
             reason,
         };
@@ -240,8 +251,6 @@ impl Operations {
                 rollout.rollout, rollout.state
             )));
         }
-        let dir = &staged.root.dir;
-        let trust = CommandTrust::new(dir, |name| std::env::var(name).ok());
         let group = staged.root.groups.get(&declared.name);
         let source = group.and_then(|group| staged.loaded.sources.get(group.span.file));
         let file = match source {
@@ -249,15 +258,27 @@ impl Operations {
             // The store, which has the specification, may come with a clone.
             None => format!("the committed specification of {name}"),
         };
-        let allow_replace = declared.reconcile.allow_replace;
-        let text = format!("reconcile group {name}: enforce, allow_replace = {allow_replace}");
-        let trusted = trust.check(&text, Path::new(&file));
-        Ok(trusted.err().map(|error| match error {
+        let subject = format!("group {name}");
+        Ok(self.untrusted(&subject, &file, declared.reconcile.allow_replace, staged))
+    }
+
+    /// Reason why the mode `enforce` of a file of the workspace has no effect.
+    pub(super) fn untrusted(
+        &self,
+        subject: &str,
+        file: &str,
+        allow_replace: bool,
+        staged: &Staged,
+    ) -> Option<String> {
+        let trust = CommandTrust::new(&staged.root.dir, |name| std::env::var(name).ok());
+        let text = format!("reconcile {subject}: enforce, allow_replace = {allow_replace}");
+        let trusted = trust.check(&text, Path::new(file));
+        trusted.err().map(|error| match error {
             CommandError::Untrusted { .. } => format!(
                 "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace-plugins` once"
             ),
             other => other.to_string(),
-        }))
+        })
     }
 
     /// Deploys the changes of these members.
@@ -310,7 +331,7 @@ impl Operations {
         approvals: &BTreeSet<String>,
     ) -> Result<StageId, EngineError> {
         let store = self.memory.store();
-        let last = store.reconcile_runs(&found.declared.name, 1).await?;
+        let last = store.reconcile_runs(&found.name, 1).await?;
         if let Some(id) = last.first().and_then(|run| run.stage)
             && let Some(record) = store.stage(id).await?
         {
@@ -398,7 +419,7 @@ fn ids(stage: &Stage, found: &DriftedMember) -> BTreeSet<String> {
 }
 
 /// Text of an error, with the detail of its first diagnostic.
-fn error_text(error: &EngineError) -> String {
+pub(super) fn error_text(error: &EngineError) -> String {
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     match error.diagnostics().iter().find(is_error) {
         Some(first) if !first.detail.is_empty() => format!("{}: {}", first.summary, first.detail),

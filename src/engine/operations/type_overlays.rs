@@ -74,6 +74,12 @@ impl Operations {
         Ok(all)
     }
 
+    /// Overlays of a configuration, not checked against schemas.
+    pub(super) fn parsed_overlays(&self, loaded: &Loaded) -> Overlays {
+        let user = self.settings.types.as_deref();
+        Overlays::load(Some(&loaded.root), user, &loaded.sources).0
+    }
+
     /// Overlays of the configuration that was read last.
     pub(super) fn overlays(&self) -> Arc<Overlays> {
         lock(&self.overlays).clone()

@@ -1,0 +1,244 @@
+//! Looks of the reconcile loop at objects outside of groups: those of a type with a policy of its
+//! own, and all others. A look takes no lock and writes observations only, so that it delays nobody.
+
+use super::command::{Operations, Staged};
+use super::reconciling::{Findings, RunEnd, error_text, mode_text};
+use crate::error::EngineError;
+use crate::stage::drift::DriftedMember;
+use crate::stage::show;
+use crate::stage::steps::has_effect;
+use group::MemberKey;
+use group::declared::{DeclaredGroup, ReconcilePolicy, declared_groups};
+use group::drift::{Drift, Mode, response};
+use lang::addr::{AbsInstance, Mode as ResourceMode};
+use lang::config::Module;
+use model::mutex::lock;
+use model::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use store::records::State;
+use types::{Layer, Overlays};
+
+/// Time between two looks at objects whose type has no policy.
+const EVERY: Duration = Duration::from_secs(600);
+
+/// Returns the type in the name of a run.
+fn type_of(name: &str) -> Option<&str> {
+    name.strip_prefix(TYPE_RUN)
+}
+
+impl Operations {
+    /// Runs for objects outside of groups with their policies. Objects whose type has no policy
+    /// are only read if `all` is set.
+    pub(super) async fn scheduled_looks(
+        &self,
+        all: bool,
+    ) -> Result<BTreeMap<String, ReconcilePolicy>, EngineError> {
+        let store = self.memory.store();
+        let state = store.state().await?;
+        if state.objects.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let loaded = self.read_with(&self.backend_request(), true).await?;
+        let overlays = self.parsed_overlays(&loaded);
+        let present = self.objects(&loaded.root, &state).await?;
+        let mut runs = BTreeMap::new();
+        for type_name in present.values() {
+            match overlays.effective(type_name).reconcile() {
+                Some(policy) => drop(runs.insert(format!("{TYPE_RUN}{type_name}"), policy)),
+                None if all => {
+                    let every = ReconcilePolicy {
+                        every: EVERY,
+                        ..ReconcilePolicy::default()
+                    };
+                    runs.insert(OBJECTS_RUN.to_owned(), every);
+                }
+                None => {}
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Addresses of the managed resources with an object that belongs to no group, with their
+    /// types.
+    async fn objects(
+        &self,
+        root: &Module,
+        state: &State,
+    ) -> Result<BTreeMap<String, String>, EngineError> {
+        let mut groups = declared_groups(root).0;
+        groups.extend(self.committed_groups().await?);
+        let of_groups = addresses(&groups);
+        let mut found = BTreeMap::new();
+        for object in &state.objects {
+            let Ok(address) = object.address.parse::<AbsInstance>() else {
+                continue;
+            };
+            let resource = address.config().to_string();
+            let in_group = of_groups.contains(&resource) || of_groups.contains(&object.address);
+            if address.resource.mode == ResourceMode::Managed && !in_group {
+                found.insert(resource, address.resource.kind.to_string());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Addresses of the resources that a run reads.
+    pub(super) async fn resources_of_look(
+        &self,
+        name: &str,
+        root: &Module,
+        overlays: &Overlays,
+    ) -> Result<Vec<String>, EngineError> {
+        let state = self.memory.store().state().await?;
+        let present = self.objects(root, &state).await?.into_iter();
+        let belongs = |kind: &str| match type_of(name) {
+            Some(wanted) => kind == wanted,
+            None => overlays.effective(kind).reconcile().is_none(),
+        };
+        let chosen = present.filter(|(_, kind)| belongs(kind));
+        Ok(chosen.map(|(address, _)| address).collect())
+    }
+
+    /// Reads the objects of a run and records what they are like. An operator's command of this
+    /// process cancels the look.
+    pub(super) async fn look(&self, name: &str, run: &mut ReconcileRun) -> RunEnd {
+        let result = self.look_at_objects(name, run).await;
+        *lock(&self.looking) = None;
+        match result {
+            Ok(()) => RunEnd::Finished,
+            Err(EngineError::Cancelled) if self.shutdown.is_cancelled() => RunEnd::Cancelled,
+            Err(EngineError::Cancelled) => RunEnd::Postponed,
+            Err(error) => {
+                run.outcome = ReconcileOutcome::Failed;
+                run.reason = Some(error_text(&error));
+                RunEnd::Finished
+            }
+        }
+    }
+
+    async fn look_at_objects(&self, name: &str, run: &mut ReconcileRun) -> Result<(), EngineError> {
+        let command = self.begin().await;
+        *lock(&self.looking) = Some(command.stop.clone());
+        let quiet = self.quiet();
+        let loaded = quiet.read_with(&self.backend_request(), true).await?;
+        let overlays = quiet.parsed_overlays(&loaded);
+        let request = StageRequest {
+            mode: StageMode::RefreshOnly,
+            target: self
+                .resources_of_look(name, &loaded.root, &overlays)
+                .await?,
+            ..self.backend_request()
+        };
+        if request.target.is_empty() {
+            return Ok(());
+        }
+        let staged = quiet.plan(0, request, &command).await?;
+        quiet.observe_reads(&staged.stage, "reconcile").await;
+        let drift = &staged.stage.drift;
+        run.drift = drift
+            .iter()
+            .map(|drift| MemberDrift {
+                kind: match drift.after.is_null() {
+                    true => "missing",
+                    false => "attribute_drift",
+                }
+                .to_owned(),
+                member: drift.address.to_string(),
+                attributes: drift.aspects.iter().map(|a| a.label().to_owned()).collect(),
+                response: "report".to_owned(),
+            })
+            .collect();
+        run.outcome = match run.drift.is_empty() {
+            true => ReconcileOutcome::InSync,
+            false => ReconcileOutcome::Drifted,
+        };
+        Ok(())
+    }
+
+    /// Finds the drift of the objects of a type in a stage, and the responses to it.
+    pub(super) async fn findings_of_type(
+        &self,
+        name: &str,
+        staged: Staged,
+    ) -> Result<Findings, EngineError> {
+        let settings = self
+            .parsed_overlays(&staged.loaded)
+            .effective(type_of(name).unwrap_or_default());
+        let policy = settings.reconcile().unwrap_or_default();
+        let origin = settings.mode.as_ref().map(|mode| &mode.origin);
+        let reason = match origin {
+            // The user's own files need no trust.
+            Some(origin) if origin.layer < Layer::User && policy.mode == Mode::Enforce => {
+                let place = staged.loaded.sources.name(origin.span.file);
+                self.untrusted(name, &place, policy.allow_replace, &staged)
+            }
+            _ => None,
+        };
+        let mode = match reason {
+            Some(_) => Mode::Observe,
+            None => policy.mode,
+        };
+        let summary = show::redacted_summary(&staged.stage, self.pool.secrets());
+        let drift = staged.stage.drift.iter().map(|drift| {
+            let member = MemberKey::name(&drift.address.to_string());
+            let aspects = drift.aspects.iter();
+            let found = match drift.after.is_null() {
+                true => Drift::Missing { member },
+                false => Drift::AttributeDrift {
+                    member,
+                    attributes: aspects.map(|a| a.label().to_owned()).collect(),
+                },
+            };
+            let changes = staged.stage.changes.iter().enumerate();
+            let own = changes.filter(|(_, c)| c.address == drift.address && has_effect(c));
+            let own: Vec<(usize, Action)> = own.map(|(index, c)| (index, c.action())).collect();
+            let replaces = own.iter().any(|(_, action)| action.destroys());
+            let repair = found.repair(replaces).filter(|_| !own.is_empty());
+            let member = DriftedMember {
+                drift: found,
+                changes: own.into_iter().map(|(index, _)| index).collect(),
+                replaces,
+            };
+            (member, response(mode, repair, policy.allow_replace))
+        });
+        Ok(Findings {
+            drift: drift.collect(),
+            name: name.to_owned(),
+            staged,
+            summary,
+            mode,
+            reason,
+        })
+    }
+
+    /// Reads all objects once, now.
+    ///
+    /// # Errors
+    /// The engine is read-only, or another command cancels the look.
+    pub async fn look_at_all(&self) -> Result<(), EngineError> {
+        for name in self.scheduled_looks(true).await?.into_keys() {
+            let mut run = ReconcileRun::new(&name, mode_text(Mode::Observe));
+            match self.look(&name, &mut run).await {
+                RunEnd::Finished | RunEnd::Locked => {}
+                RunEnd::Cancelled | RunEnd::Postponed => return Err(EngineError::Cancelled),
+            }
+            self.memory.store().put_reconcile_run(run.clone()).await?;
+            self.bus.emit(EventKind::Reconcile(run));
+        }
+        Ok(())
+    }
+}
+
+/// Addresses of the resources and instances of groups.
+fn addresses(groups: &[DeclaredGroup]) -> BTreeSet<String> {
+    let resources = groups
+        .iter()
+        .flat_map(|group| std::iter::once(&group.instance).chain(&group.dedicated));
+    let resources = resources.map(ToString::to_string);
+    let members = groups.iter().flat_map(|group| {
+        let committed = group.committed.iter().flat_map(BTreeMap::keys);
+        committed.chain(group.parts.keys()).cloned()
+    });
+    resources.chain(members).collect()
+}
