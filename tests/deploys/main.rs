@@ -22,6 +22,7 @@ mod processes;
 mod readiness;
 mod reconcile;
 mod reconcile_committed;
+mod reconcile_objects;
 
 use bundled::lab::control::{self, Fault};
 use std::path::PathBuf;
