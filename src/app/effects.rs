@@ -429,6 +429,13 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         Effect::LoadState => convert_result(Subject::State, engine.state_rows().await, |rows| {
             Some(Answer::State(rows))
         }),
+        Effect::Look => convert_result(Subject::State, engine.look_at_all().await, |runs| {
+            let all = runs
+                .iter()
+                .map(|run| format!("{}: {}", run.subject(), run.summary()));
+            let text = all.collect::<Vec<_>>().join("; ");
+            Some(Answer::StateEdited(text))
+        }),
         Effect::LoadObservations(address) => {
             let changes = engine.observation_history(&address, HISTORY).await;
             convert_result(Subject::State, changes, |changes| {

@@ -45,9 +45,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
                 "{plugin} was stopped: nothing requires it any more"
             ));
         }
-        EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
-            state.show_message(format!("{}: {}", run.subject(), run.summary()));
-        }
+        EventKind::Reconcile(run) => on_reconciled(state, run, effects),
         EventKind::Lock { .. } if was_locked && state.locked_by().is_none() => {
             reload_groups(state, effects);
         }
@@ -236,6 +234,15 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     reload_groups(state, effects);
     // The operator left while this deploy ran.
     state.ending.deploy_ended();
+}
+
+fn on_reconciled(state: &mut State, run: &ReconcileRun, effects: &mut Vec<Effect>) {
+    if run.outcome != ReconcileOutcome::InSync {
+        state.show_message(format!("{}: {}", run.subject(), run.summary()));
+    }
+    if model::is_look(&run.group) && state.loaded.state_rows.is_some() {
+        effects.push(Effect::LoadState);
+    }
 }
 
 /// Loads what another process has changed.

@@ -246,6 +246,8 @@ pub enum Effect {
     LoadRollout(String),
     LoadLogs,
     LoadState,
+    /// Read all real objects.
+    Look,
     /// Loads the changes of the facts about the objects of an address.
     LoadObservations(String),
     LoadOutputs,

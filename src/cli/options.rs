@@ -359,13 +359,13 @@ pub(super) struct GroupArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct ReconcileArgs {
-    /// Names of the groups (default: all)
+    /// Names of the groups (default: all, and all objects outside of groups)
     #[arg(value_name = "GROUP")]
     pub(super) groups: Vec<String>,
-    /// Time between two runs of a group, such as 30s or 5m (default: as the group declares)
+    /// Time between two runs, such as 30s or 5m (default: as the group or type declares, else 10m)
     #[arg(long, value_name = "DURATION", value_parser = super::values::duration)]
     pub(super) every: Option<std::time::Duration>,
-    /// Run each group once, and end
+    /// Run each once, and end
     #[arg(long)]
     pub(super) once: bool,
     /// Maximum number of concurrent operations (default: 10)

@@ -187,11 +187,12 @@ impl Engine {
         Box::pin(self.shared.operations.reconcile(options)).await
     }
 
-    /// Reads all objects of the state once, and records their existence, readiness and drift.
+    /// Reads all objects outside of groups once, and records their existence, readiness and drift.
+    /// Objects of a type with a policy have a run of their own.
     ///
     /// # Errors
     /// The configuration or the state cannot be read, or another command has cancelled the look.
-    pub async fn look_at_all(&self) -> Result<(), EngineError> {
+    pub async fn look_at_all(&self) -> Result<Vec<ReconcileRun>, EngineError> {
         Box::pin(self.shared.operations.look_at_all()).await
     }
 

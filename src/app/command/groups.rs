@@ -38,6 +38,7 @@ pub static GROUPS: &[Group] = &[
             (&["stage-destroy"], ""),
             (&["refresh-only"], ""),
             (&["state-refresh"], ""),
+            (&["state-look"], ""),
             (&["state-repair"], ""),
             (&["state-replace"], ""),
             (&["state-taint"], ""),

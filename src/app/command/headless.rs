@@ -55,6 +55,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("stage-diagnostics", "flightdeck stage"),
     ("state-forget", "flightdeck state forget ADDRESS"),
     ("state-import", "flightdeck import ADDRESS ID"),
+    ("state-look", "flightdeck reconcile --once"),
     ("state-move", "flightdeck state mv SOURCE DESTINATION"),
     ("state-refresh", "flightdeck stage --refresh-only --target=ADDRESS"),
     ("state-repair", "flightdeck stage --target=ADDRESS"),

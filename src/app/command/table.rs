@@ -128,6 +128,7 @@ pub static COMMANDS: &[Command] = commands![
     "state-move", "m", "", "move it to another address; shows all", Scope::In(&[State]), on_objects, ask_move;
     "state-forget", "X", "forget…", "remove it from the state; asks first", Scope::In(&[State]), on_objects, ask_forget;
     "state-import", "I", "", "import an object that exists", Scope::In(&[State]), can_stage, ask_import;
+    "state-look", "L", "", "read all real objects now", Scope::In(&[State]), can_stage, look;
     "state-reload", "r", "", "reload the state", Scope::In(&[State]), always, reload_state;
     // Groups
     "group-pause", "p", "pause", "pause the rollout, or resume it", Scope::In(&[Groups]), has_open_rollout, pause_rollout;

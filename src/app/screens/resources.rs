@@ -359,4 +359,10 @@ fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
             l.push(span(Role::Dim, format!(", {unread} never read")));
         }
     }
+    let looks = state.view.reconcile.values();
+    let next = looks.filter(|run| model::is_look(&run.group) && run.next > state.now);
+    if let Some(next) = next.map(|run| run.next).min() {
+        let left = elapsed(next - state.now);
+        l.push(span(Role::Dim, format!(" · next look in {left}")));
+    }
 }

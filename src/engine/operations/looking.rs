@@ -2,6 +2,8 @@
 //! own, and all others. A look takes no lock and writes observations only, so that it delays nobody.
 
 use super::command::{Operations, Staged};
+use super::error::WorkError;
+use super::reconcile_loop::milliseconds;
 use super::reconciling::{Findings, RunEnd, error_text, mode_text};
 use crate::error::EngineError;
 use crate::stage::drift::DriftedMember;
@@ -212,21 +214,28 @@ impl Operations {
         })
     }
 
-    /// Reads all objects once, now.
+    /// Reads all objects outside of groups once, now.
     ///
     /// # Errors
     /// The engine is read-only, or another command cancels the look.
-    pub async fn look_at_all(&self) -> Result<(), EngineError> {
-        for name in self.scheduled_looks(true).await?.into_keys() {
+    pub async fn look_at_all(&self) -> Result<Vec<ReconcileRun>, EngineError> {
+        if !self.settings.access.can_write() {
+            return Err(WorkError::ReadOnly.into());
+        }
+        let mut runs = Vec::new();
+        for (name, policy) in self.scheduled_looks(true).await? {
             let mut run = ReconcileRun::new(&name, mode_text(Mode::Observe));
-            match self.look(&name, &mut run).await {
-                RunEnd::Finished | RunEnd::Locked => {}
-                RunEnd::Cancelled | RunEnd::Postponed => return Err(EngineError::Cancelled),
+            if let RunEnd::Cancelled | RunEnd::Postponed = self.look(&name, &mut run).await {
+                return Err(EngineError::Cancelled);
+            }
+            if type_of(&name).is_some() {
+                run.next = now_ms().saturating_add(milliseconds(policy.every));
             }
             self.memory.store().put_reconcile_run(run.clone()).await?;
-            self.bus.emit(EventKind::Reconcile(run));
+            self.bus.emit(EventKind::Reconcile(run.clone()));
+            runs.push(run);
         }
-        Ok(())
+        Ok(runs)
     }
 }
 

@@ -484,7 +484,7 @@ fn record(lease: &LockLease) -> LeaderLease {
     }
 }
 
-fn milliseconds(duration: Duration) -> UnixMs {
+pub(super) fn milliseconds(duration: Duration) -> UnixMs {
     UnixMs::try_from(duration.as_millis()).unwrap_or(UnixMs::MAX / 1_000)
 }
 

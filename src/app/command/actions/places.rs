@@ -385,6 +385,11 @@ pub fn reload_state(_: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::LoadState);
 }
 
+pub fn look(state: &mut State, effects: &mut Vec<Effect>) {
+    state.show_message("reading the objects…".to_owned());
+    effects.push(Effect::Look);
+}
+
 pub fn toggle_follow(state: &mut State, _: &mut Vec<Effect>) {
     state.log.follow = !state.log.follow;
 }

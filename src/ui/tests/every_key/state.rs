@@ -21,6 +21,12 @@ pub(super) fn state() -> Vec<KeyCase> {
             assert_eq!(c.take_effects(), [Effect::Stage(request)]);
             assert_eq!(tab(c), "3 Stage");
         }),
+        story("state-look", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Look]);
+            let text = "objects outside of groups: no drift".to_owned();
+            c.answer(Answer::StateEdited(text));
+            assert_eq!(c.take_effects(), [Effect::LoadState]);
+        }),
         story("state-replace", S, |c, _| {
             let request = StageRequest {
                 target: vec![ADDRESS.into()],
