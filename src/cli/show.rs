@@ -8,6 +8,7 @@ use crate::app::doc::{Grouped, Role, grouped, long_attribute};
 use model::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
     DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind, duration,
+    hidden_text,
 };
 use std::collections::HashSet;
 
@@ -28,6 +29,9 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     }
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
         print_output(out, output, output.is_unchanged_without(&summary.left));
+    }
+    for secret in &summary.secrets {
+        out.line(&safe(&secret.to_string()));
     }
     for planned in &summary.groups {
         out.line(&format!("group {}: {}", safe(&planned.group), planned.plan));
@@ -195,7 +199,7 @@ fn print_attribute(out: &mut Output, row: &Grouped, action: Action) {
 fn attribute_line(attribute: &AttributeChange, path: &str, action: Action) -> String {
     let value = |side: &Option<String>| match side {
         // Also for null: the absence of a value may be sensitive.
-        _ if attribute.sensitive => "(sensitive)".to_owned(),
+        _ if attribute.sensitive => hidden_text(side.as_deref()).to_owned(),
         Some(text) => text.clone(),
         None => "null".to_owned(),
     };

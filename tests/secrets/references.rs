@@ -151,6 +151,21 @@ fn s1_15_value_of_another_argument_is_only_in_the_state() {
         ("own.flightdeck.hcl", TOKEN_FILE),
         ("password.flightdeck.hcl", PASSWORD_VARIABLE),
     ]);
+    // Validation has the warning, too, and resolves nothing.
+    for command in ["validate", "stage"] {
+        let run = world.run(&[command]).expect(0);
+        let text = "The value of secret password is stored in the state in clear text, because \
+                    lab_database.a.password is not a write-only argument.";
+        assert!(run.stderr.contains(text), "{run:#?}");
+        assert!(!run.stderr.contains("secret token is"), "{run:#?}");
+    }
+    let shown = world.run(&["stage"]).expect(0).stdout;
+    for text in [
+        "password = (secret password from env:DB_PASSWORD)",
+        "\nsecret token from file:../token\n",
+    ] {
+        assert!(shown.contains(text), "{shown}");
+    }
     world.stage_and_deploy();
     assert_eq!(world.places_of(TOKEN), [""; 0]);
     assert_eq!(world.places_of(PASSWORD), [""; 0]);

@@ -1,5 +1,6 @@
 //! Stage for display: mode, progress, changes and outputs, with sensitive values masked.
 
+use super::secrets::MASK;
 use super::{Action, CommandView, Counts, DeployId, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -139,6 +140,18 @@ pub struct SecretOrigin {
     pub variable: String,
     /// The reference as written, such as `env:DB_PASSWORD`.
     pub from: String,
+}
+
+impl std::fmt::Display for SecretOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "secret {} from {}", self.variable, self.from)
+    }
+}
+
+/// Text in the place of a hidden value: the reference, if the value is that of a secret.
+pub fn hidden_text(side: Option<&str>) -> &str {
+    side.filter(|text| text.starts_with("(secret "))
+        .unwrap_or(MASK)
 }
 
 /// Planned rollout of a group.

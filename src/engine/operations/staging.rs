@@ -11,7 +11,7 @@ use crate::stage::change::{Digests, Stage, StageResult, StateOrigin};
 use crate::stage::config_json::Configuration;
 use crate::stage::prior::ResolvedProviders;
 use crate::stage::staging::{PlanInput, stage as staged_anew, validated};
-use crate::stage::{encoding, plan_json, show};
+use crate::stage::{encoding, plan_json, secrets_in_state, show};
 use calls::{CallContext, ProviderError};
 use model::bus::Bus;
 use model::mutex::lock;
@@ -115,6 +115,7 @@ impl Operations {
             ..self.order(request, &loaded, found, switches)
         };
         let (result, mut diags) = staged_anew(order).await;
+        diags.append(secrets_in_state::warnings(&root, &loaded.secrets, &schemas));
         if let StageResult::Complete(stage) = &result {
             diags.append(unstored_files(stage));
         }
@@ -223,9 +224,11 @@ impl Operations {
         let loaded = self.read_with(&request, true).await?;
         // Validation must not depend on the state.
         let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
+        let stored = secrets_in_state::warnings(&root, &loaded.secrets, &schemas);
         let found = (root, schemas, sought.plugins.text());
         let order = self.order(request.clone(), &loaded, found, switches);
         let mut diags = validated(&order).await;
+        diags.append(stored);
         let mut unfound = Ok(());
         for module in &loaded.tested.modules {
             // Modules under test are validated as roots.

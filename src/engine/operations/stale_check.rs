@@ -192,7 +192,10 @@ impl Operations {
                 },
                 description: v.description.clone(),
                 default: v.default.as_ref().map(shown),
-                given: loaded.given.get(&v.name).map(|(value, _)| shown(value)),
+                given: match loaded.secrets.get(&v.name) {
+                    Some(secret) => Some(format!("({secret})")),
+                    None => loaded.given.get(&v.name).map(|(value, _)| shown(value)),
+                },
                 is_secret,
             }
         });

@@ -50,6 +50,7 @@ pub mod relevant;
 pub mod renames;
 pub mod scope;
 pub mod sealing;
+pub mod secrets_in_state;
 pub mod select;
 pub mod show;
 pub mod staging;

@@ -141,8 +141,8 @@ pub struct Sealer {
     key: Option<LessSafeKey>,
     /// Finds the secrets in texts, in any encoding.
     known: Secrets,
-    /// The secrets themselves, because short ones are not found inside of texts.
-    texts: Vec<Arc<str>>,
+    /// The secrets with their origins, because short ones are not found inside of texts.
+    texts: Vec<(SecretOrigin, Arc<str>)>,
 }
 
 impl std::fmt::Debug for Sealer {
@@ -173,19 +173,33 @@ impl Sealer {
             checks.insert(variable.clone(), hex::encode(check.finalize()));
             known.register_text(&secret.text);
         }
+        let texts = present.iter().map(|(variable, secret)| {
+            let origin = SecretOrigin {
+                variable: variable.to_string(),
+                from: secret.from.to_string(),
+            };
+            (origin, secret.text.clone())
+        });
         let key = UnboundKey::new(&aead::AES_256_GCM, &whole.finalize());
         let sealer = Self {
             key: key.ok().map(LessSafeKey::new),
             known,
-            texts: present.values().map(|s| s.text.clone()).collect(),
+            texts: texts.collect(),
         };
         (sealer, checks)
     }
 
+    /// Returns the origin of a text that is a secret as a whole.
+    pub fn origin_of(&self, text: &str) -> Option<&SecretOrigin> {
+        let mut all = self.texts.iter();
+        let found = all.find(|(_, secret)| **secret == *text);
+        found.map(|(origin, _)| origin)
+    }
+
     /// Returns true if a text has a secret in it, in any encoding.
     pub fn is_in(&self, text: &str) -> bool {
-        let whole = self.texts.iter().any(|secret| **secret == *text);
-        whole || matches!(self.known.redact(text), std::borrow::Cow::Owned(_))
+        self.origin_of(text).is_some()
+            || matches!(self.known.redact(text), std::borrow::Cow::Owned(_))
     }
 
     /// Replaces every text of a JSON value that has a secret in it.
@@ -259,7 +273,7 @@ impl Sealer {
     fn is_value(&self, part: &Value) -> bool {
         let number = || part.as_number().map(|number| number.to_string());
         part.as_str().is_some_and(|text| self.is_in(text))
-            || number().is_some_and(|text| self.texts.iter().any(|secret| **secret == *text))
+            || number().is_some_and(|text| self.origin_of(&text).is_some())
     }
 
     fn is_inside(&self, part: &Value) -> bool {

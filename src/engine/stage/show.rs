@@ -3,13 +3,14 @@
 
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::managed::Reason;
+use super::sealing::Sealer;
 use super::{diff, select};
 use cty::{Path, PathStep, Value};
 use lang::addr::Mode;
 use model::cores;
 use model::secrets::Secrets;
 use model::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of attributes named in a reason.
 const MAX_LISTED: usize = 3;
@@ -66,7 +67,11 @@ pub fn summary(stage: &Stage) -> StageSummary {
         counts,
         // Large stages render for long; changes are independent, so all cores share the work.
         changes: cores::each(stage.changes.iter().zip(needs).collect(), |(c, needs)| {
-            change_view(c, stage.request.mode, needs)
+            let mut view = change_view(c, stage.request.mode, needs);
+            if let Some(sealer) = &stage.secrets.sealer {
+                name_secrets(&mut view.attributes, &c.after.value, sealer);
+            }
+            view
         }),
         left: stage.deselected.clone(),
         outputs,
@@ -94,6 +99,23 @@ fn change_view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeVi
         attributes,
         drifted: change.drifted,
         commands: change.commands().to_vec(),
+    }
+}
+
+/// Names the secret in the place of a hidden value that is exactly its text.
+fn name_secrets(attributes: &mut [AttributeChange], after: &Value, sealer: &Sealer) {
+    let mut named = BTreeMap::new();
+    after.walk(&mut |path, part| {
+        if let Some(origin) = part.as_str().and_then(|text| sealer.origin_of(text)) {
+            named.insert(diff::path_text(path), origin);
+        }
+        true
+    });
+    let hidden = |a: &&mut AttributeChange| a.sensitive && !a.unknown && a.after.is_some();
+    for attribute in attributes.iter_mut().filter(hidden) {
+        if let Some(origin) = named.get(&attribute.path) {
+            attribute.after = Some(format!("({origin})"));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::text;
 use crate::app::doc::{Doc, Line, Role, clean, line, span, width};
 use crate::app::format::count;
 use model::secrets::MASK;
-use model::{Action, AttributeChange};
+use model::{Action, AttributeChange, hidden_text};
 
 /// Number of lines of a long text in the pane.
 const LINES: usize = 8;
@@ -66,7 +66,7 @@ fn pad(text: &str, cells: usize) -> String {
 /// Returns the text of one side of an attribute.
 pub(super) fn value(text: Option<&str>, a: &AttributeChange, after: bool) -> String {
     if a.sensitive {
-        return "(sensitive)".to_owned();
+        return hidden_text(text).to_owned();
     }
     if after && a.unknown {
         return "(known after apply)".to_owned();

@@ -155,6 +155,42 @@ async fn stage_with_an_ephemeral_variable_says_that_its_value_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn s1_15_opened_stage_with_a_secret_is_resolved_by_its_deploy() {
+    let main =
+        "variable \"token\" {}\nresource \"terraform_data\" \"a\" {\n  input = var.token\n}\n";
+    let secret = "secret \"token\" {\n  from = \"file:token\"\n}\n";
+    for (name, changed) in [("same", false), ("changed", true)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        write(dir.path(), "main.tf", main);
+        write(dir.path(), "own.flightdeck.hcl", secret);
+        write(dir.path(), "token", "first-token\n");
+        let before = engine(dir.path()).await;
+        let staged = before.stage(StageRequest::default()).await;
+        let secrets = &staged.expect("a stage").secrets;
+        assert_eq!(secrets[0].to_string(), "secret token from file:token");
+        before.shutdown().await;
+        if changed {
+            write(dir.path(), "token", "second-token\n");
+        }
+        // The console resolves nothing by itself, so it cannot know.
+        let (engine, found) = opened(dir.path()).await;
+        assert_eq!(found, Some((1, None)), "{name}");
+        match engine.deploy(deploy_of(1)).await {
+            Ok(summary) => {
+                assert!(!changed, "{name}");
+                assert_eq!(summary.outcome, DeployOutcome::Succeeded);
+            }
+            Err(error) => {
+                assert!(changed, "{name}: {error}");
+                let text = "the secret token (from file:token) has changed";
+                assert!(error.to_string().contains(text), "{error}");
+            }
+        }
+        engine.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_stage_is_opened_if_the_engine_has_one_or_the_newest_changes_nothing() {
     let dir = staged_before("", StageRequest::default()).await;
     let (engine, found) = opened(dir.path()).await;
