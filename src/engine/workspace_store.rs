@@ -167,7 +167,7 @@ impl WorkspaceStore {
     }
 
     /// Rows of the state for display, with drift and the newest observations.
-    pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
+    pub async fn state_rows(&self) -> Result<(Vec<StateRow>, Arc<State>), EngineError> {
         let state = Arc::new(self.state.read().await?);
         let mut rows = self.display_rows(&state);
         let drift = self.drift(state.serial).await?;
@@ -179,7 +179,7 @@ impl WorkspaceStore {
             row.drift = drift.get(&row.id()).copied();
             row.observation = observations.remove(&(row.address.clone(), row.deposed.clone()));
         }
-        Ok(rows)
+        Ok((rows, state))
     }
 
     /// Rows of a state for display.

@@ -38,6 +38,7 @@ mod job_control;
 mod console_workspace;
 
 mod quit;
+mod readiness_story;
 
 mod shared_workspace;
 

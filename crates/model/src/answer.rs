@@ -3,7 +3,8 @@
 
 use super::{
     Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, LaunchAttempt, Lazy,
-    LogLine, MethodName, Observation, Operation, OperationState, PluginFound, PluginId, UnixMs,
+    LogLine, MethodName, ObjectType, Observation, Operation, OperationState, PluginFound, PluginId,
+    UnixMs,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -57,6 +58,9 @@ pub struct StateRow {
     pub tainted: bool,
     /// Drift that the newest stage found, if the state has not changed since.
     pub drift: Option<DriftKind>,
+    /// Settings of its type, if it has any.
+    #[serde(skip)]
+    pub of_type: Option<ObjectType>,
     /// Facts from the newest read of the object; `None` if it was never read.
     pub observation: Option<Observation>,
     pub dependencies: Vec<String>,

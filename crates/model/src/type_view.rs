@@ -1,6 +1,8 @@
 //! Settings of resource types from overlays, in the form for display.
 
+use super::Lazy;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Settings of one resource type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,4 +28,13 @@ pub struct TypeSetting {
     /// File and line; `None` for a built-in setting.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub place: Option<String>,
+}
+
+/// Settings of the type of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectType {
+    /// Shared by all objects of the type.
+    pub view: Arc<TypeView>,
+    /// Names and values of the columns that the type defines. Sensitive values are masked.
+    pub columns: Lazy<Vec<(String, String)>>,
 }

@@ -29,7 +29,7 @@ mod version4;
 pub use error::StoreError;
 pub use recorder::Recorder;
 pub use rescue_files::{rescue_instructions, unused_rescue_file};
-pub use rows::{outputs, revealed, rows, rows_with_sensitive};
+pub use rows::{marked_value, outputs, revealed, rows, rows_with_sensitive};
 pub use traits::{
     Deploys, Edits, Failures, Launches, Locks, Logs, Observations, Reconciles, Rescues, Rollouts,
     SavedSelections, Stages, States, StoreApi,

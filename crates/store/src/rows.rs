@@ -71,6 +71,35 @@ fn object_attributes(state: Arc<State>, n: usize, secrets: Secrets) -> Lazy<Vec<
     })
 }
 
+/// Value of an object's attributes without a schema: lists and maps are tuples and objects, and
+/// sensitive parts are marked.
+pub fn marked_value(object: &StateObject) -> cty::Value {
+    let address: Option<AbsInstance> = object.address.parse().ok();
+    let resource_type = address.as_ref().map_or("", |a| &a.resource.kind);
+    let json = serde_json::from_str(&object.attributes).unwrap_or_default();
+    marked(&Paths::for_display(object, resource_type).from(&json))
+}
+
+fn marked(at: &SensitivePart<'_>) -> cty::Value {
+    let value = match at.value {
+        Value::Null => cty::Value::null(cty::Type::Dynamic),
+        Value::Bool(flag) => cty::Value::bool(*flag),
+        Value::String(text) => cty::Value::string(text),
+        Value::Number(number) => match cty::Number::parse(&number.to_string()) {
+            Ok(number) => cty::Value::number(number),
+            Err(_) => cty::Value::null(cty::Type::Number),
+        },
+        Value::Array(_) => cty::Value::tuple(at.elements().map(|part| marked(&part)).collect()),
+        Value::Object(_) => {
+            cty::Value::object(at.members().map(|(name, part)| (name, marked(&part))))
+        }
+    };
+    match at.is_all_sensitive() {
+        true => value.mark(cty::Mark::Sensitive),
+        false => value,
+    }
+}
+
 /// As [`rows`], with sensitive values.
 pub fn rows_with_sensitive(state: &Arc<State>) -> Vec<StateRow> {
     let mut all = rows(state, &Secrets::default());
@@ -132,6 +161,7 @@ fn row(
         provider: object.provider.clone(),
         tainted: object.tainted,
         drift: None,
+        of_type: None,
         observation: None,
         dependencies: object.dependencies.clone(),
         dependents: own.map_or_else(Vec::new, |r| r.dependents.iter().cloned().collect()),

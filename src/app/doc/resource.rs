@@ -28,6 +28,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     push_attributes(&mut doc, &r.attributes.iter().collect::<Vec<_>>());
     let mut others = Doc::new();
     push_history(state, r, &mut others);
+    push_type(r, &mut others);
     for (heading, all, objects) in [
         ("needs", &r.dependencies, r.dependency_count),
         ("needed by", &r.dependents, r.dependent_count),
@@ -56,6 +57,21 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         }
     }
     beside(doc, others, layout::detail_size(state).0)
+}
+
+/// Appends the settings of the type, each with the layer that has set it.
+fn push_type(r: &StateRow, doc: &mut Doc) {
+    let Some(of_type) = &r.of_type else {
+        return;
+    };
+    push_heading(doc, &format!("type {}", r.resource_type));
+    for setting in &of_type.view.settings {
+        doc.push(vec![
+            span(Role::Dim, format!("  {}  ", setting.name)),
+            span(Role::Plain, clean(&setting.value)),
+            span(Role::Dim, format!("  {}", setting.layer)),
+        ]);
+    }
 }
 
 /// Renders an output of the state.
@@ -190,6 +206,17 @@ const LONGEST: usize = 40;
 /// Returns the name, the id and further attributes of an object in one line, without redacted and
 /// long values.
 pub fn telling_values(r: &StateRow) -> Line {
+    // The columns of the type tell more than a choice by names.
+    let columns = r.of_type.iter().flat_map(|of_type| of_type.columns.iter());
+    let mut shown = Line::new();
+    for (name, value) in columns.filter(|(_, value)| !value.is_empty()) {
+        let gap = if shown.is_empty() { "" } else { "  " };
+        shown.push(span(Role::Dim, format!("{gap}{} ", clean(name))));
+        shown.push(span(Role::Plain, clean(value)));
+    }
+    if !shown.is_empty() {
+        return shown;
+    }
     let shown = r.attributes.iter().filter(|(_, v)| !v.contains(MASK));
     let values = shown.filter_map(|(name, v)| {
         let rank = Rank::of(name, v, false);

@@ -329,11 +329,11 @@ fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
         return;
     }
     let drifted = rows.iter().filter(|r| r.drift.is_some()).count();
-    let key = state.options.keys.first("state-refresh");
+    let key = state.options.keys.first("state-look");
     let unchecked = |since: String| {
         span(
             Role::Busy,
-            format!(" · drift not checked {since}: {key} checks the selected object"),
+            format!(" · drift not checked {since}: {key} reads all objects"),
         )
     };
     let stage = state

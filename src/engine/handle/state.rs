@@ -113,7 +113,7 @@ impl Engine {
 
     /// State for display.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
-        self.shared.memory.state_rows().await
+        self.shared.operations.state_rows().await
     }
 
     /// Changes of existence, readiness and drift of the objects of an address, newest first.

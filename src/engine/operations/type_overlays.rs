@@ -6,13 +6,15 @@ use crate::error::EngineError;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
 use lang::config::Module;
+use lang::source::SourceMap;
 use model::mutex::lock;
-use model::{TypeSetting, TypeView};
+use model::{Lazy, ObjectType, StateRow, TypeSetting, TypeView};
 use provider::ProviderSchema;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use store::marked_value;
 use store::records::{State, StateObject};
-use types::{Layer, Overlays};
+use types::{Layer, Overlays, TypeSettings};
 use workspace::load::Loaded;
 
 impl Operations {
@@ -51,27 +53,39 @@ impl Operations {
             names.retain(|known| known == name);
         }
         let view = |type_name: &str| {
+            let used = used.contains(type_name);
             let settings = overlays.effective(type_name);
-            let rows = settings.fields().into_iter().map(|(name, value, origin)| {
-                let built_in = origin.layer == Layer::BuiltIn;
-                let range = loaded.sources.range(origin.span).filter(|_| !built_in);
-                TypeSetting {
-                    name,
-                    value: value.to_owned(),
-                    layer: origin.layer.label().to_owned(),
-                    place: range.map(|r| format!("{}:{}", r.filename, r.start.line)),
-                }
-            });
-            TypeView {
-                type_name: type_name.to_owned(),
-                used: used.contains(type_name),
-                waits: settings.waits(),
-                settings: rows.collect(),
-            }
+            type_view(type_name, used, &settings, Some(&loaded.sources))
         };
         let views = names.into_iter().map(view);
         let all = views.filter(|view| !view.settings.is_empty()).collect();
         Ok(all)
+    }
+
+    /// State for display, with the settings of the types.
+    ///
+    /// # Errors
+    /// The state cannot be read.
+    pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
+        let (mut rows, state) = self.memory.state_rows().await?;
+        let overlays = self.overlays();
+        let mut types = HashMap::new();
+        for (n, row) in rows.iter_mut().enumerate() {
+            let of_type = types.entry(row.resource_type.clone()).or_insert_with(|| {
+                let settings = Arc::new(overlays.effective(&row.resource_type));
+                let view = type_view(&row.resource_type, true, &settings, None);
+                (!view.settings.is_empty()).then(|| (Arc::new(view), settings))
+            });
+            let (Some((view, settings)), false) = (of_type, row.data) else {
+                continue;
+            };
+            let (settings, state) = (settings.clone(), state.clone());
+            row.of_type = Some(ObjectType {
+                view: view.clone(),
+                columns: Lazy::new(move || settings.columns_of(&marked_value(&state.objects[n]))),
+            });
+        }
+        Ok(rows)
     }
 
     /// Overlays of a configuration, not checked against schemas.
@@ -83,6 +97,30 @@ impl Operations {
     /// Overlays of the configuration that was read last.
     pub(super) fn overlays(&self) -> Arc<Overlays> {
         lock(&self.overlays).clone()
+    }
+}
+
+fn type_view(
+    type_name: &str,
+    used: bool,
+    settings: &TypeSettings,
+    sources: Option<&SourceMap>,
+) -> TypeView {
+    let rows = settings.fields().into_iter().map(|(name, value, origin)| {
+        let sources = sources.filter(|_| origin.layer > Layer::BuiltIn);
+        let range = sources.and_then(|sources| sources.range(origin.span));
+        TypeSetting {
+            name,
+            value: value.to_owned(),
+            layer: origin.layer.label().to_owned(),
+            place: range.map(|r| format!("{}:{}", r.filename, r.start.line)),
+        }
+    });
+    TypeView {
+        type_name: type_name.to_owned(),
+        used,
+        waits: settings.waits(),
+        settings: rows.collect(),
     }
 }
 

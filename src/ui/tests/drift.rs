@@ -36,7 +36,7 @@ fn state_tells_when_the_objects_were_compared_last() {
     let mut c = Console::new(120, 40);
     c.answer(Answer::State(fixture::state_rows()));
     c.press("6");
-    c.shows("· drift not checked yet: F checks the selected object");
+    c.shows("· drift not checked yet: L reads all objects");
     c.event(EventKind::Staged(stage(StageMode::Normal, vec![]).into()));
     c.shows("· no drift in stage #13, ");
     let mut rows = fixture::state_rows();
