@@ -57,6 +57,11 @@ fn s1_11_dependents_wait_until_the_object_is_ready_not_only_until_it_exists() {
     assert_eq!(attribute(&lab, "lab_thing.second", "kind"), "ready");
     let again = lab.workspace.run(&["stage"]).expect(0).stdout;
     assert!(again.contains("no changes"), "{again}");
+    // Existence and readiness are separate facts about it.
+    let rows = lab.workspace.run(&["state", "list", "--json"]).expect(0);
+    let observation = &rows.result()["resources"][0]["observation"];
+    assert_eq!(observation["exists"], true, "{observation}");
+    assert_eq!(observation["readiness"], "available", "{observation}");
 }
 
 #[test]
@@ -92,7 +97,7 @@ fn object_that_is_not_ready_in_time_fails_with_its_own_class_and_is_not_tainted(
     assert_eq!(failures["failures"][0]["class"], "not_ready", "{failures}");
     let state = lab.workspace.run(&["state", "list"]).expect(0).stdout;
     assert!(
-        state.contains("lab_thing.first") && !state.contains("tainted"),
+        state.contains("lab_thing.first  creating (read 20") && !state.contains("tainted"),
         "{state}"
     );
     assert!(!state.contains("lab_thing.second"), "{state}");

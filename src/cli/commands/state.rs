@@ -169,25 +169,23 @@ async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Comma
             .drift
             .map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_text(d))))
             .unwrap_or_default();
-        let facts = match row.drift {
-            Some(_) => String::new(),
-            // Found by a read that was no stage of the present state.
-            None => row.observation.as_ref().map_or_else(String::new, deviation),
-        };
+        let observation = row.observation.as_ref();
+        let facts = observation.map_or_else(String::new, |o| deviation(o, row.drift.is_some()));
         out.line(&format!("{}{tainted}{drift}{facts}", safe(&row.id())));
     }
     Ok(OK)
 }
 
-/// Facts about an object that are not as usual, after its address.
-fn deviation(o: &Observation) -> String {
+/// Facts about an object that are not as usual, after its address. Without its existence and drift
+/// if the newest stage has found them.
+fn deviation(o: &Observation, of_stage: bool) -> String {
     let mut facts = Vec::new();
-    if !o.exists {
+    if !o.exists && !of_stage {
         facts.push("does not exist".to_owned());
     }
     let readiness = o.readiness.filter(|r| *r != Readiness::Available);
     facts.extend(readiness.map(|r| r.label().to_owned()));
-    if !o.drift.is_empty() {
+    if !o.drift.is_empty() && !of_stage {
         facts.push(aspects(o));
     }
     match facts.is_empty() {

@@ -139,7 +139,7 @@ impl Operations {
             .run_operations(&begun, rollouts, &recorder, parallelism, switches)
             .await;
         if !end.store_failed {
-            self.observe_deploy(begun.deploy, &begun.staged, &recorder.succeeded())
+            self.observe_deploy(begun.deploy, &begun.staged, &recorder.with_objects())
                 .await;
         }
         self.end_deploy(begun, end).await

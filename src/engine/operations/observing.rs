@@ -87,11 +87,13 @@ impl Operations {
                 &*change.address.to_string(),
                 deposed.as_deref().unwrap_or_default(),
             );
+            let object = objects.get(&key);
+            if operation.state == OperationState::Failed && object.is_none() {
+                return None;
+            }
             let ended = operation.began.zip(operation.took_ms);
             Some(ObservedObject {
-                value: objects
-                    .get(&key)
-                    .map(|object| value(staged, change, object)),
+                value: object.map(|object| value(staged, change, object)),
                 address: change.address.clone(),
                 deposed,
                 at: ended.map_or_else(now_ms, |(began, took)| began.saturating_add_unsigned(took)),
@@ -119,10 +121,14 @@ impl Operations {
     /// Records observed objects.
     pub(super) async fn observe(&self, objects: Vec<ObservedObject>, cause: &str) {
         let overlays = self.overlays();
+        // A look can have thousands of objects of a few types.
+        let mut settings = HashMap::new();
         let observations = objects.into_iter().map(|object| {
             let resource_type = object.address.resource.kind.to_string();
-            let value = object.value.as_ref();
-            let found = value.and_then(|v| overlays.effective(&resource_type).condition(v));
+            let of_type = settings
+                .entry(object.address.resource.kind.clone())
+                .or_insert_with(|| overlays.effective(&resource_type));
+            let found = object.value.as_ref().and_then(|v| of_type.condition(v));
             let (readiness, status) = found.map(|found| (found.readiness, found.status)).unzip();
             Observation {
                 address: object.address.to_string(),

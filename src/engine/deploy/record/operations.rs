@@ -331,13 +331,16 @@ impl DeployRecorder {
         OperationCounts::of(&lock(&self.operations).all)
     }
 
-    /// Returns the operations that succeeded.
-    pub fn succeeded(&self) -> Vec<Operation> {
+    /// Returns the operations that succeeded, and the creates that failed, which may have made an
+    /// object.
+    pub fn with_objects(&self) -> Vec<Operation> {
+        let has_object = |o: &&Operation| match o.state {
+            OperationState::Done => true,
+            OperationState::Failed => o.action == Action::Create,
+            _ => false,
+        };
         let operations = lock(&self.operations);
-        let all = operations.all.iter();
-        all.filter(|o| o.state == OperationState::Done)
-            .cloned()
-            .collect()
+        operations.all.iter().filter(has_object).cloned().collect()
     }
 }
 
