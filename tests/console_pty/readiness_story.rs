@@ -1,5 +1,5 @@
-//! Story of an object that takes time: it exists before it is ready, its dependent waits, and a look
-//! at all objects finds the next change.
+//! Story of an object that takes time: it exists before it is ready, its dependent waits, and a
+//! look at all objects finds the next change.
 
 use crate::console_workspace::*;
 use bundled::lab::control;
