@@ -28,3 +28,4 @@ mod partial_failures;
 mod provider_workspace;
 mod sensitive_and_write_only;
 mod time_provider;
+mod type_overlays;

@@ -64,7 +64,7 @@ fn push_type(r: &StateRow, doc: &mut Doc) {
     let Some(of_type) = &r.of_type else {
         return;
     };
-    push_heading(doc, &format!("type {}", r.resource_type));
+    push_heading(doc, format!("type {}", r.resource_type));
     for setting in &of_type.view.settings {
         doc.push(vec![
             span(Role::Dim, format!("  {}  ", setting.name)),

@@ -49,6 +49,7 @@ pub struct Measures {
     /// Set by each started call; it stays valid after the call.
     slots: Family<Labels<1>, Gauge>,
     stages: Counts<1>,
+    reconcile_runs: Counts<1>,
     operations: Counts<2>,
     operated: Durations<1>,
     deploys: Counts<1>,
@@ -121,6 +122,11 @@ impl Measures {
             wait_durations: times(all, "call_queue", help::WAIT_DURATIONS),
             slots: new(all, slots, None, Family::default()),
             stages: count(all, "stages", "Stages that ended, by outcome"),
+            reconcile_runs: count(
+                all,
+                "reconcile_runs",
+                "Runs of the reconcile loop, by outcome",
+            ),
             operations: count(all, "operations", help::ENDED),
             operated: times(all, "operation_duration", help::OPERATION_DURATIONS),
             deploys: count(all, "deploys", "Deploys that ended, by outcome"),
@@ -258,6 +264,10 @@ impl Listener for Measures {
             }
             EventKind::StageFailed { .. } => {
                 self.stages.get_or_create(&outcome("failed")).inc();
+            }
+            EventKind::Reconcile(run) => {
+                let word = run.outcome.label().replace(' ', "_");
+                self.reconcile_runs.get_or_create(&outcome(&word)).inc();
             }
             EventKind::DeployStarted(_) => lock(&self.counted_operations).clear(),
             EventKind::Operation(operation) => self.operation(operation),
