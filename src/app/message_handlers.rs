@@ -240,6 +240,7 @@ fn on_reconciled(state: &mut State, run: &ReconcileRun, effects: &mut Vec<Effect
     if run.outcome != ReconcileOutcome::InSync {
         state.show_message(format!("{}: {}", run.subject(), run.summary()));
     }
+    // The rows have observations that the look has just recorded.
     if model::is_look(&run.group) && state.loaded.state_rows.is_some() {
         effects.push(Effect::LoadState);
     }

@@ -51,6 +51,7 @@ impl TypeSettings {
             (Some(false), None) => Readiness::Unavailable,
             (None, None) => Readiness::Unknown,
         };
+        // A sensitive status may decide, but is not shown.
         let shown = values.get(STATUS).filter(|v| !v.contains_marked());
         Some(Condition {
             readiness,

@@ -215,6 +215,7 @@ impl Operations {
 
     /// Waits for the running command, and begins another one.
     pub(super) async fn begin(&self) -> Command<'_> {
+        // A look at objects gives way; its schedule repeats it soon.
         if let Some(look) = lock(&self.looking).take() {
             look.cancel();
         }

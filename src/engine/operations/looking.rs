@@ -37,6 +37,7 @@ impl Operations {
         &self,
         all: bool,
     ) -> Result<BTreeMap<String, ReconcilePolicy>, EngineError> {
+        // The store's copy is enough for a schedule, and needs no call of a backend.
         let store = self.memory.store();
         let state = store.state().await?;
         if state.objects.is_empty() {
@@ -123,6 +124,7 @@ impl Operations {
     async fn look_at_objects(&self, name: &str, run: &mut ReconcileRun) -> Result<(), EngineError> {
         let command = self.begin().await;
         *lock(&self.looking) = Some(command.stop.clone());
+        // A look shows no stage, and its errors are those of the run.
         let quiet = self.quiet();
         let loaded = quiet.read_with(&self.backend_request(), true).await?;
         let overlays = quiet.parsed_overlays(&loaded);
@@ -193,6 +195,7 @@ impl Operations {
                     attributes: aspects.map(|a| a.label().to_owned()).collect(),
                 },
             };
+            // Only the object's own change repairs it; changes of others need an approval.
             let changes = staged.stage.changes.iter().enumerate();
             let own = changes.filter(|(_, c)| c.address == drift.address && has_effect(c));
             let own: Vec<(usize, Action)> = own.map(|(index, c)| (index, c.action())).collect();

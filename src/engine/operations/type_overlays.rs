@@ -28,6 +28,7 @@ impl Operations {
         let user = self.settings.types.as_deref();
         let (mut overlays, mut diags) = Overlays::load(Some(&loaded.root), user, &loaded.sources);
         diags.append(overlays.check(|name| schema_of(schemas, name)));
+        // Hidden in the schemas, so that plan, state, logs and history all hide these attributes.
         for provider in schemas.values_mut() {
             redact(&overlays, provider);
         }
@@ -71,6 +72,7 @@ impl Operations {
         let overlays = self.overlays();
         let mut types = HashMap::new();
         for (n, row) in rows.iter_mut().enumerate() {
+            // All objects of a type share its settings.
             let of_type = types.entry(row.resource_type.clone()).or_insert_with(|| {
                 let settings = Arc::new(overlays.effective(&row.resource_type));
                 let view = type_view(&row.resource_type, true, &settings, None);

@@ -305,6 +305,7 @@ impl Resource for LabResource {
                         "another program deleted it; stage again",
                     ));
                 }
+                // An update does not begin the time anew.
                 let ready_at = change.objects.get(&id).and_then(|object| object.ready_at);
                 (this.kind.changed)(
                     &mut object,

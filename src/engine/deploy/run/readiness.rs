@@ -41,6 +41,7 @@ impl Deploying {
         let waited = self
             .poll_readiness(subject, &settings, &mut object, &ctx)
             .await;
+        // Written once: if flightdeck dies meanwhile, the state has the object as it was applied.
         if !object.value.raw_equals(&applied) {
             let kept = StoredOutcome {
                 value: &object.value,
