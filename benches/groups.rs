@@ -1,7 +1,7 @@
 //! Costs of a group: planning one of 1,000 members, and rolling 300 members in batches of 10, each
 //! beside the same resource without a group; one run of the reconcile loop; and one look at 10,000
-//! objects. Targets: the whole stage of 1,000 members in less than a second; looks every ten minutes
-//! in less than 3 % of a core.
+//! objects. Targets: the whole stage of 1,000 members in less than a second; looks every ten
+//! minutes in less than 3 % of a core.
 //!
 //! ```text
 //! cargo bench --bench groups
