@@ -269,7 +269,7 @@ fn interrupted_wait_keeps_values_and_is_resumed() {
     let bench = bench();
     bench.main(&thing("t", 100_000));
     let mut deploy = RunningDeploy::deploy(&bench);
-    let waits = |e: &Value| e["type"] == "operation" && !e["stabilising"].is_null();
+    let waits = |e: &Value| e["type"] == "operation" && !e["waits_until_ready"].is_null();
     let operation = deploy.read_until("the wait", waits);
     assert_eq!(operation["retry"], Value::Null, "{operation:#}");
     assert_eq!(operation["attempt"], 1, "a look is no attempt");
@@ -291,7 +291,7 @@ fn wait_ended_by_a_kill_is_an_unknown_outcome_and_keeps_values() {
     bench.main(&thing("t", 100_000));
     let mut deploy = RunningDeploy::deploy(&bench);
     deploy.read_until("the wait", |e| {
-        e["type"] == "operation" && !e["stabilising"].is_null()
+        e["type"] == "operation" && !e["waits_until_ready"].is_null()
     });
     deploy.kill();
     let run = bench.run(&["stage"]);

@@ -328,7 +328,16 @@ fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
     if rows.is_empty() {
         return;
     }
-    let drifted = rows.iter().filter(|r| r.drift.is_some()).count();
+    let by_look = |r: &&StateRow| {
+        let seen = r.observation.as_ref();
+        seen.is_some_and(|o| !o.exists || !o.drift.is_empty()) && r.drift.is_none()
+    };
+    let by_look = rows.iter().filter(by_look).count();
+    let drifted = rows.iter().filter(|r| r.drift.is_some()).count() + by_look;
+    let (oldest, unread) = doc::oldest_read(rows);
+    // A read before the end of the deploy may have missed what the deploy changed elsewhere.
+    let ended = state.applied().and_then(|d| d.summary.as_ref()?.ended);
+    let read_all = unread == 0 && oldest.is_some_and(|at| ended.is_none_or(|ended| at > ended));
     let key = state.options.keys.first("state-look");
     let unchecked = |since: String| {
         span(
@@ -344,14 +353,17 @@ fn write_comparison(state: &State, rows: &[StateRow], l: &mut Line) {
     let at = stage.map(|s| format!(" in stage #{}, {} ago", s.stage, elapsed(state.now - s.at)));
     l.push(match (drifted, state.applied(), at) {
         (1.., _, at) => {
-            let at = at.unwrap_or_default();
+            // The stage does not know of drift that a later look has found.
+            let at = at.filter(|_| by_look == 0).unwrap_or_default();
             span(Role::Warn, format!(" · {drifted} drifted{at}"))
+        }
+        (0, applied, at) if read_all && (applied.is_some() || at.is_none()) => {
+            span(Role::Dim, " · no drift")
         }
         (0, Some(d), _) => unchecked(format!("since deploy #{}", d.deploy)),
         (0, None, None) => unchecked("yet".to_owned()),
         (0, None, Some(at)) => span(Role::Dim, format!(" · no drift{at}")),
     });
-    let (oldest, unread) = doc::oldest_read(rows);
     if let Some(at) = oldest {
         let age = elapsed(state.now - at);
         l.push(span(Role::Dim, format!(" · oldest read {age} ago")));

@@ -96,6 +96,22 @@ fn object_that_a_later_read_did_not_find_is_deleted() {
 }
 
 #[test]
+fn title_counts_drift_that_a_look_has_found() {
+    let mut c = on_state(140, |c, row| Some(observed(c, &row.address, 1)));
+    c.shows("· no drift in stage #");
+    c.shows("· oldest read 1m00s ago");
+    let mut c = on_state(140, |c, row| {
+        let facts = observed(c, &row.address, 1);
+        let drift = match row.address == ADDRESS {
+            true => vec![DriftAspect::UpdateNeeded],
+            false => Vec::new(),
+        };
+        Some(Observation { drift, ..facts })
+    });
+    c.shows("· 1 drifted · oldest read");
+}
+
+#[test]
 fn history_of_the_facts_is_loaded_for_the_object_under_the_cursor() {
     let mut c = on_state(120, |c, row| Some(observed(c, &row.address, 1)));
     let asked = Effect::LoadObservations(ADDRESS.into());
