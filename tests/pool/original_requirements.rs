@@ -156,6 +156,62 @@ async fn s1_04_long_call_keeps_its_slot_and_waiting_calls_are_visible() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn s1_05_view_tells_size_use_blocker_and_queue_of_the_pool() {
+    let bench = Bench::new(1);
+    bench.declare("lab").await;
+    let lab = bench.configured_lab(json!({})).await;
+    let long = slow(&*lab, "long", 1_500);
+    let all = tokio::join!(
+        create(&*lab, long, "lab_thing.long", &bench.ctx),
+        async {
+            bench.until_runs("lab_thing.long").await;
+            tokio::join!(make(&bench, &*lab, "b"), make(&bench, &*lab, "c"))
+        },
+        async {
+            let waits = |v: &model::view::View| {
+                let behind = v.calls.values().filter(|c| c.blocker.is_some());
+                behind.count() == 2
+            };
+            bench.wait_until("two who wait", waits).await;
+            bench.bus.with_view(|v| {
+                assert_eq!(v.slots(), (1, 1));
+                let blocker = v.longest_blocker().expect("a call that holds the slot");
+                assert_eq!(blocker.resource.as_deref(), Some("lab_thing.long"));
+                assert_eq!(blocker.method.to_string(), "ApplyResourceChange");
+                assert!(blocker.started_at >= Some(blocker.queued_at));
+                let waiting = v.calls.values().filter(|c| c.started_at.is_none());
+                for call in waiting {
+                    assert_eq!(call.blocker, Some(blocker.call));
+                }
+            });
+        }
+    );
+    assert_eq!(all.0.expect("answered").diagnostics, []);
+    // An empty queue rules the pool out as the cause of a delay.
+    bench.wait_until("no call", |v| v.calls.is_empty()).await;
+    bench
+        .bus
+        .with_view(|v| assert!(v.longest_blocker().is_none()));
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s1_09_schema_comes_from_the_process_and_from_nowhere_else() {
+    let bench = Bench::new(1);
+    bench.declare("lab").await;
+    bench.declare("broken").await;
+    // A declared provider that does not start has no schema at all.
+    let broken = "flightdeck.internal/bundled/broken";
+    assert!(bench.pool.unconfigured(broken, &bench.ctx).await.is_err());
+    assert_eq!(bench.all_pids(), Vec::<u32>::new());
+    let lab = bench.configured_lab(json!({})).await;
+    assert_eq!(bench.all_pids().len(), 1, "a process was asked");
+    let schema = lab.known_schema().expect("the answer of the process");
+    assert!(schema.resources.get("lab_thing").is_some());
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn s1_06_declared_file_is_the_one_that_is_executed() {
     let bench = Bench::new(1);
     let id = bench.declare_script().await;
