@@ -224,3 +224,14 @@ fn types_are_listed_with_the_layer_that_sets_each_field() {
         wrong.stderr
     );
 }
+
+#[test]
+fn usual_durations_of_a_type_replace_those_of_the_history() {
+    let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n}\n");
+    let overlay = "type \"lab_thing\" {\n  usual {\n    create = \"90s\"\n  }\n}\n";
+    lab.workspace.write("types.flightdeck.hcl", overlay);
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]);
+    let run = run.expect(0);
+    let operation = run.lines().into_iter().find(|e| e["type"] == "operation");
+    assert_eq!(operation.unwrap()["usual_ms"], 90_000);
+}

@@ -59,7 +59,7 @@ pub(crate) fn read(
         .optional(&["states", "columns", "redact", "errors"])
         .block("wait", &[])
         .block("timeouts", &[])
-        .block("slow", &[])
+        .block("usual", &[])
         .block("reconcile", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
@@ -68,8 +68,8 @@ pub(crate) fn read(
         sources,
         diags,
     };
-    let [wait, timeouts, slow, reconcile] =
-        ["wait", "timeouts", "slow", "reconcile"].map(|name| reader.block(&content, name));
+    let [wait, timeouts, usual, reconcile] =
+        ["wait", "timeouts", "usual", "reconcile"].map(|name| reader.block(&content, name));
     let mut settings = TypeSettings {
         name: reader.constant(&content, "name", text),
         docs: reader.constant(&content, "docs", text),
@@ -80,7 +80,7 @@ pub(crate) fn read(
         redact: reader.redactions(&content).into_iter().collect(),
         errors: reader.constant(&content, "errors", |v| map(v, |v| one_of(v, &CLASSES))),
         timeouts: reader.limits(timeouts, "timeouts"),
-        slow: reader.limits(slow, "slow"),
+        usual: reader.limits(usual, "usual"),
         ..TypeSettings::default()
     };
     if let Some(wait) = reader.arguments(wait, &["enabled", "interval", "timeout"]) {

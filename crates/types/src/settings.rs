@@ -85,8 +85,8 @@ pub struct TypeSettings {
     pub wait_timeout: Option<Given<Duration>>,
     /// Deadlines of the provider's calls.
     pub timeouts: Limits,
-    /// Durations from which an operation is shown as unusually long.
-    pub slow: Limits,
+    /// Usual durations of operations, in place of those in the history. Longer ones are marked.
+    pub usual: Limits,
     /// Mode of the reconcile loop.
     pub mode: Option<Given<Mode>>,
     /// Time between two looks of the reconcile loop.
@@ -125,7 +125,7 @@ impl TypeSettings {
             wait_interval: over.wait_interval.or(self.wait_interval),
             wait_timeout: over.wait_timeout.or(self.wait_timeout),
             timeouts: limits(self.timeouts, over.timeouts),
-            slow: limits(self.slow, over.slow),
+            usual: limits(self.usual, over.usual),
             mode: over.mode.or(self.mode),
             every: over.every.or(self.every),
             jitter: over.jitter.or(self.jitter),
@@ -203,7 +203,7 @@ impl TypeSettings {
         push(&mut all, "wait.enabled", self.wait.as_ref());
         push(&mut all, "wait.interval", self.wait_interval.as_ref());
         push(&mut all, "wait.timeout", self.wait_timeout.as_ref());
-        for (block, limits) in [("timeouts", &self.timeouts), ("slow", &self.slow)] {
+        for (block, limits) in [("timeouts", &self.timeouts), ("usual", &self.usual)] {
             for (operation, limit) in limits {
                 push(&mut all, &format!("{block}.{operation}"), Some(limit));
             }

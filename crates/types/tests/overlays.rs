@@ -157,11 +157,11 @@ fn s1_12_replacing_layer_hides_all_but_the_redactions() {
     let (overlays, _) = layers(
         &block("redact = [self.status]\nname = \"module\""),
         &block("docs = \"https://example.com\""),
-        &block("replace = true\nslow { create = \"5m\" }"),
+        &block("replace = true\nusual { create = \"5m\" }"),
     );
     let found = overlays.effective("shop_database");
     let fields = found.fields().into_iter().map(|(name, _, _)| name);
-    assert!(fields.eq(["redact", "slow.create"]));
+    assert!(fields.eq(["redact", "usual.create"]));
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn wrong_overlay_is_left_out_with_a_place() {
         ("wait {}\nwait {}", "3:1", "already given"),
         ("timeouts {}", "2:10", "at least one of create"),
         (
-            "slow { boot = \"1m\" }",
-            "2:8",
+            "usual { boot = \"1m\" }",
+            "2:9",
             "\"boot\" is not expected here",
         ),
         (

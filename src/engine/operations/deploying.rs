@@ -3,6 +3,7 @@
 use super::command::{MAX_STOP_REQUESTS, Operations, STOP_REQUEST_INTERVAL, Staged, Switches};
 use super::reading::nodes;
 use super::stale_check::Purpose;
+use super::usual_duration::usual_duration;
 use crate::deploy::record::{DeployRecorder, Earlier};
 use crate::deploy::run::{Deploying, Rollouts, Stops};
 use crate::diagnostics::convert_all;
@@ -14,7 +15,7 @@ use crate::stage::prior::PriorState;
 use crate::stage::scope::Phase;
 use crate::stage::walk::Walk;
 use crate::stage::{select, steps};
-use calls::{CallContext, Kind, Method};
+use calls::CallContext;
 use model::lock_owner::this_process;
 use model::mutex::lock;
 use model::*;
@@ -23,6 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::records::{NewDeploy, StartedDeploy, State};
 use tokio_util::sync::CancellationToken;
+use types::Overlays;
 
 /// Deploy that is recorded as running.
 pub(super) struct BegunDeploy {
@@ -184,10 +186,11 @@ impl Operations {
             counts.add(change.action());
             counts.import += u32::from(change.importing().is_some());
         }
+        let overlays = self.overlays();
         let operations: Vec<Operation> = selected
             .iter()
             .enumerate()
-            .map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool))
+            .map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool, &overlays))
             .collect();
         let (owner, began) = (this_process("deploy"), now_ms());
         let new = NewDeploy {
@@ -441,11 +444,12 @@ impl Operations {
 }
 
 /// Operation that has not started.
-pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
+pub(super) fn waiting(n: usize, change: &Change, pool: &Pool, overlays: &Overlays) -> Operation {
     let plugin = pool
         .serves(&change.provider.address, &change.provider.to_string())
         .unwrap_or_else(|| PluginId(short_provider(&change.provider.address).into()));
-    let usual_ms = usual_duration(&plugin, change, pool);
+    let settings = overlays.effective(&change.address.resource.kind);
+    let usual_ms = usual_duration(&plugin, change, pool, &settings);
     Operation {
         deploy: 0,
         index: u32::try_from(n).unwrap_or(u32::MAX),
@@ -471,32 +475,6 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         failure: None,
         warnings: Vec::new(),
         beside: Vec::new(),
-    }
-}
-
-/// Usual duration of this action on this resource type: the median, in milliseconds.
-fn usual_duration(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
-    let resource_type = &*change.address.resource.kind;
-    let of = |action| {
-        Some(
-            pool.usual_latency(plugin, &Kind::apply(resource_type, action))?
-                .p50_ms,
-        )
-    };
-    match change.action() {
-        action @ (Action::Create | Action::Update | Action::Destroy) => of(action),
-        Action::Replace | Action::ReplaceCreateFirst => {
-            Some(of(Action::Destroy)? + of(Action::Create)?)
-        }
-        Action::Read => {
-            let kind = Kind {
-                method: Method::ReadData,
-                resource_type: resource_type.into(),
-                action: None,
-            };
-            Some(pool.usual_latency(plugin, &kind)?.p50_ms)
-        }
-        Action::NoOp | Action::Forget => None,
     }
 }
 

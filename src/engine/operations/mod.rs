@@ -41,6 +41,7 @@ mod transformers;
 mod type_overlays;
 mod unfinished;
 mod unknown;
+mod usual_duration;
 mod watching;
 
 pub use command::Operations;
