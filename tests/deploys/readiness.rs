@@ -144,6 +144,20 @@ fn redacted_attributes_are_sensitive_everywhere() {
 }
 
 #[test]
+fn redaction_hides_a_value_that_the_state_has_already() {
+    let lab =
+        Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"topsecret\"\n}\n");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let show = ["state", "show", "lab_thing.a"];
+    let text = lab.workspace.run(&show).expect(0).stdout;
+    assert!(text.contains("topsecret"), "{text}");
+    let overlay = "type \"lab_thing\" {\n  redact = [self.kind]\n}\n";
+    lab.workspace.write("types.flightdeck.hcl", overlay);
+    let text = lab.workspace.run(&show).expect(0).stdout;
+    assert!(!text.contains("topsecret"), "{text}");
+}
+
+#[test]
 fn failure_has_the_class_that_the_overlay_gives_its_message() {
     let lab = Lab::new(
         "resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  fault {\n    kind = \"permanent\"\n    text = \"the quota is still being raised\"\n  }\n}\n",

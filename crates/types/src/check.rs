@@ -119,6 +119,40 @@ impl TypeSettings {
         }
     }
 
+    /// Returns true if an attribute of an object is redacted. `leaf` is its path as it is shown,
+    /// such as `disk[0].key`.
+    pub fn redacts(&self, leaf: &str) -> bool {
+        let shown = leaf
+            .split('.')
+            .map(|step| step.split('[').next().unwrap_or(step));
+        let shown: Vec<&str> = shown.collect();
+        self.redacted().any(|expr| {
+            let names = names(expr);
+            let same = names
+                .iter()
+                .zip(&shown)
+                .all(|(name, shown)| **name == **shown);
+            // A leaf above the redacted attribute contains it.
+            same && !names.is_empty()
+        })
+    }
+
+    /// Marks the redacted attributes of an object, each with all that it contains.
+    pub(crate) fn with_redactions(&self, object: &Value) -> Value {
+        let members = object.as_map().filter(|_| !self.redact.is_empty());
+        let Some(members) = members else {
+            return object.clone();
+        };
+        let mut members = members.to_map();
+        for expr in self.redacted() {
+            let name = names(expr).into_iter().next();
+            if let Some(value) = name.and_then(|name| members.get_mut(&*name)) {
+                *value = value.clone().mark(cty::Mark::Sensitive);
+            }
+        }
+        Value::object_from_map(members)
+    }
+
     fn redacted(&self) -> impl Iterator<Item = &Expr> {
         self.redact.iter().flat_map(|redact| &redact.value)
     }

@@ -76,7 +76,8 @@ impl TypeSettings {
 
     /// Values of the object, its status and its `ready` expression, as far as they can be computed.
     fn values(&self, object: &Value) -> BTreeMap<Arc<str>, Value> {
-        let mut values = BTreeMap::from([(Arc::from(SELF), object.clone())]);
+        let object = self.with_redactions(object);
+        let mut values = BTreeMap::from([(Arc::from(SELF), object)]);
         // Each uses the other at most, because cycles are left out.
         let mut rest: Vec<(&str, &Expr)> = self.named().collect();
         for _ in 0..rest.len() {

@@ -86,6 +86,8 @@ fn status_is_named_unless_it_is_sensitive() {
     let columns = settings.columns_of(&plain);
     let text: Vec<String> = columns.iter().map(|(n, v)| format!("{n}={v}")).collect();
     assert_eq!(text, ["SIZE=3", "STATE=down", "NONE="]);
+    let redacted = self::settings("columns = { STATE = self.status }\nredact = [self.status]");
+    assert_eq!(redacted.columns_of(&plain)[0].1, "(sensitive)");
     let hidden = object(Value::string("up").mark(cty::Mark::Sensitive));
     let found = settings.condition(&hidden).unwrap();
     assert_eq!(
@@ -142,6 +144,8 @@ fn s1_12_highest_layer_with_a_setting_decides_and_redactions_add_up() {
             ("wait.timeout", "\"1m\"", Layer::Module),
         ]
     );
+    let redacts = |leaf: &str| found.redacts(leaf);
+    assert!(redacts("status") && redacts("size") && !redacts("tags.size"));
     assert_eq!(found.wait_interval(), Duration::from_secs(2));
     let mut schema = schema();
     found.redact_schema(&mut schema);

@@ -8,6 +8,7 @@ use lang::addr::AbsInstance;
 use lang::config::Module;
 use lang::source::SourceMap;
 use model::mutex::lock;
+use model::secrets::MASK;
 use model::{Lazy, ObjectType, StateRow, TypeSetting, TypeView};
 use provider::ProviderSchema;
 use std::collections::{BTreeSet, HashMap};
@@ -69,7 +70,7 @@ impl Operations {
     /// The state cannot be read.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         let (mut rows, state) = self.memory.state_rows().await?;
-        let overlays = self.overlays();
+        let overlays = self.overlays_for_display().await;
         let mut types = HashMap::new();
         for (n, row) in rows.iter_mut().enumerate() {
             // All objects of a type share its settings.
@@ -81,6 +82,11 @@ impl Operations {
             let (Some((view, settings)), false) = (of_type, row.data) else {
                 continue;
             };
+            if !settings.redact.is_empty() && !self.settings.shows_sensitive {
+                let (settings, shown) = (settings.clone(), row.attributes.clone());
+                // A record from before the redaction does not mark these attributes.
+                row.attributes = Lazy::new(move || masked(&settings, &shown));
+            }
             let (settings, state) = (settings.clone(), state.clone());
             row.of_type = Some(ObjectType {
                 view: view.clone(),
@@ -88,6 +94,28 @@ impl Operations {
             });
         }
         Ok(rows)
+    }
+
+    /// Overlays that were read last; without any, those of the present configuration if it is
+    /// valid.
+    async fn overlays_for_display(&self) -> Arc<Overlays> {
+        let known = self.overlays();
+        // Built-in overlays exist always, once they are read.
+        if known.names().next().is_some() {
+            return known;
+        }
+        // Errors of the configuration are no errors of the state.
+        let loaded = self.quiet().read_with(&self.backend_request(), true).await;
+        let read = match loaded {
+            Ok(loaded) => self.parsed_overlays(&loaded),
+            Err(_) => {
+                let user = self.settings.types.as_deref();
+                Overlays::load(None, user, &SourceMap::new()).0
+            }
+        };
+        let read = Arc::new(read);
+        *lock(&self.overlays) = read.clone();
+        read
     }
 
     /// Overlays of a configuration, not checked against schemas.
@@ -100,6 +128,16 @@ impl Operations {
     pub(super) fn overlays(&self) -> Arc<Overlays> {
         lock(&self.overlays).clone()
     }
+}
+
+/// Attributes of an object with the redacted ones masked.
+fn masked(settings: &TypeSettings, shown: &[(String, String)]) -> Vec<(String, String)> {
+    let all = shown.iter().cloned();
+    let mask = |(name, value): (String, String)| match settings.redacts(&name) {
+        true => (name, MASK.to_owned()),
+        false => (name, value),
+    };
+    all.map(mask).collect()
 }
 
 fn type_view(

@@ -136,6 +136,11 @@ impl ObjectReader<'_> {
             private: stored.private.clone(),
             identity: stored.identity.clone(),
         };
+        let settings = self.walk.context.overlays.effective(&address.resource.kind);
+        let ctx = &CallContext {
+            deadline: settings.limit("read").or(ctx.deadline),
+            ..ctx.clone()
+        };
         let answer = match gone.provider.read(request, ctx).await {
             Ok(answer) => answer,
             Err(error) => {
