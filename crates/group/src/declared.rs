@@ -19,7 +19,7 @@ use crate::{ConfigHash, MemberKey};
 /// Time limit of a drain without `timeout`.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(120);
 /// Shortest interval of the reconcile loop.
-pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
+pub const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Policy of the reconcile loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,8 +152,8 @@ const REACTIONS: [(&str, OnUnhealthy); 3] = [
     ("continue", OnUnhealthy::Continue),
 ];
 
-/// Modes of the reconcile loop, as groups and specifications write them.
-pub(crate) const MODES: [(&str, Mode); 3] = [
+/// Modes of the reconcile loop, as groups, specifications and types write them.
+pub const MODES: [(&str, Mode); 3] = [
     ("observe", Mode::Observe),
     ("enforce", Mode::Enforce),
     ("paused", Mode::Paused),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use group::drift::Mode;
+use group::declared::{MODES, SHORTEST_INTERVAL};
 use group::policy::{Amount, parse_duration};
 use lang::body::{Block, Body, BodySchema, Content};
 use lang::config::constant_value;
@@ -28,13 +28,6 @@ const CLASSES: [(&str, FailureClass); 4] = [
     ("denied", FailureClass::Denied),
     ("unexpected", FailureClass::Unexpected),
 ];
-const MODES: [(&str, Mode); 3] = [
-    ("observe", Mode::Observe),
-    ("enforce", Mode::Enforce),
-    ("paused", Mode::Paused),
-];
-/// Shortest interval of a wait or of the reconcile loop.
-const SHORTEST: Duration = Duration::from_secs(1);
 
 /// A `type` block.
 #[derive(Clone, Debug)]
@@ -273,7 +266,7 @@ fn duration(value: &cty::Value) -> Result<Duration, String> {
 /// A duration that is not too short to be repeated.
 fn interval(value: &cty::Value) -> Result<Duration, String> {
     let found = duration(value)?;
-    match found < SHORTEST {
+    match found < SHORTEST_INTERVAL {
         true => Err("use 1 second or more, for example \"30s\"".to_owned()),
         false => Ok(found),
     }
