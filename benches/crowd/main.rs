@@ -1,9 +1,10 @@
 //! Costs under load: the overhead of a call, and the time from a key press to the screen.
 //!
 //! The loads: 10,000 calls wait for ten slots; a plugin writes 100,000 lines per second; a group of
-//! 300 members is updated in batches of 10, on Deploy and Groups; and on each screen a deploy of
-//! 5,000 operations with 200 plugins, one of which writes 100,000 lines per second. The console's
-//! own loop runs on a real bus; only its terminal discards its output.
+//! 300 members is updated in batches of 10, on Deploy and Groups; 10,000 objects are read again and
+//! again, on State; and on each screen a deploy of 5,000 operations with 200 plugins, one of which
+//! writes 100,000 lines per second. The console's own loop runs on a real bus; only its terminal
+//! discards its output.
 //!
 //! ```text
 //! cargo bench --bench crowd
@@ -24,6 +25,7 @@ mod runs;
 use calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
 use console::console;
 use engine::{Engine, Settings};
+use flightdeck::app::msg::Answer;
 use model::bus::{Bus, Listener};
 use model::*;
 use plugin::{PluginSettings, Plugins, SpawnSpec, Start};
@@ -51,6 +53,7 @@ fn main() {
     runtime().block_on(a_flood_of_lines());
     runtime().block_on(a_rollout_of_300('4', "Deploy"));
     runtime().block_on(a_rollout_of_300('8', "Groups"));
+    runtime().block_on(looks_at_10_000_objects());
     for (screen, title) in deploy::SCREENS {
         runtime().block_on(deploy::large(screen, title));
     }
@@ -219,6 +222,28 @@ async fn a_rollout_of_300(screen: char, title: &str) {
         &format!("300 members roll in batches of 10, {title}"),
         FRAME,
     );
+    engine.shutdown().await;
+}
+
+/// Reads all objects outside of groups without a pause, many times as often as a schedule does.
+async fn looks_at_10_000_objects() {
+    let dir = tempfile::tempdir().unwrap();
+    let resource = "resource \"terraform_data\" \"object\" {\n  count = 10000\n}\n";
+    std::fs::write(dir.path().join("main.tf"), resource).unwrap();
+    let engine = Engine::start(Settings::new(dir.path())).await.unwrap();
+    stage_and_deploy(&engine).await;
+    let state = Answer::State(engine.state_rows().await.unwrap());
+    let console = console(engine.subscribe(), '6', vec![state]);
+    let looks = async {
+        loop {
+            engine.look_at_all().await.unwrap();
+        }
+    };
+    let seen = tokio::select! {
+        seen = console => seen,
+        () = looks => unreachable!("the looks do not end"),
+    };
+    seen.print("10000 objects are read without a pause", FRAME);
     engine.shutdown().await;
 }
 

@@ -4,10 +4,16 @@
 use super::{Doc, Line, Role, line, push_heading, span};
 use crate::app::format::since;
 use crate::app::state::State;
-use model::{DriftAspect, Observation, Readiness, StateRow, UnixMs};
+use model::{DriftAspect, Observation, ObservationChange, Readiness, StateRow, UnixMs};
+
+/// Number of changes that are loaded for the time axis.
+pub const HISTORY: u32 = 64;
 
 /// Number of changes that the detail lists.
-pub const HISTORY: u32 = 8;
+const LISTED: usize = 8;
+
+/// Cells of the time axis.
+const AXIS_CELLS: usize = 40;
 
 /// Cell of the existence.
 pub fn exists_cell(o: Option<&Observation>) -> Line {
@@ -91,14 +97,15 @@ pub fn push_facts(state: &State, r: &StateRow, doc: &mut Doc) {
     }
 }
 
-/// Appends the changes of the facts about an object, newest first.
+/// Appends the facts about an object on a time axis, and their changes, newest first.
 pub fn push_history(state: &State, r: &StateRow, doc: &mut Doc) {
     let changes = state.observation_history(r);
     if changes.is_empty() {
         return;
     }
     push_heading(doc, "history of existence, readiness and drift");
-    for (n, change) in changes.iter().enumerate() {
+    push_axis(state, &changes, doc);
+    for (n, change) in changes.iter().enumerate().take(LISTED) {
         let before = changes.get(n + 1).map(|c| &c.observation);
         let text = change_text(&change.observation, before);
         doc.push(vec![
@@ -110,6 +117,74 @@ pub fn push_history(state: &State, r: &StateRow, doc: &mut Doc) {
             span(Role::Dim, format!("  {}", change.cause)),
         ]);
     }
+}
+
+/// Appends a line for each fact that changed, from the oldest change until now.
+fn push_axis(state: &State, changes: &[&ObservationChange], doc: &mut Doc) {
+    let Some(oldest) = changes.last().map(|c| c.observation.at) else {
+        return;
+    };
+    let facts: Vec<&Observation> = changes.iter().map(|c| &c.observation).collect();
+    let lanes: Vec<(&str, Vec<Mark>)> = LANES
+        .iter()
+        .map(|(name, mark)| (*name, lane(&facts, state.now, *mark)))
+        .filter(|(_, cells)| cells.iter().any(|cell| *cell != cells[0]))
+        .collect();
+    if lanes.is_empty() {
+        return;
+    }
+    for (name, cells) in lanes {
+        let mut l = line(Role::Dim, format!("  {name:<7} "));
+        for same in cells.chunk_by(|a, b| a == b) {
+            let (_, role, sign) = same[0];
+            l.push(span(role, sign.repeat(same.len())));
+        }
+        doc.push(l);
+    }
+    let began = ago(state, oldest);
+    let end = format!("{:>1$}", "now", AXIS_CELLS.saturating_sub(began.len()));
+    doc.push(line(Role::Dim, format!("{:10}{began}{end}", "")));
+}
+
+/// Cell of the time axis: its need for attention, its colour and its sign, which also tells the
+/// fact without colours.
+type Mark = (u8, Role, &'static str);
+
+/// Facts of the time axis, each with its cell for one observation.
+const LANES: [(&str, fn(&Observation) -> Mark); 3] = [
+    ("exists", |o| match o.exists {
+        true => (0, Role::Dim, "━"),
+        false => (1, Role::Bad, "×"),
+    }),
+    ("ready", |o| match o.readiness {
+        None => (0, Role::Dim, " "),
+        Some(Readiness::Available) => (1, Role::Ok, "━"),
+        Some(Readiness::Creating | Readiness::Deleting) => (2, Role::Busy, "╍"),
+        Some(Readiness::Unknown) => (3, Role::Warn, "?"),
+        Some(Readiness::Unavailable) => (4, Role::Bad, "×"),
+    }),
+    ("drift", |o| match o.drift.last() {
+        None => (0, Role::Dim, "·"),
+        Some(DriftAspect::UpdateNeeded) => (2, Role::Warn, "━"),
+        Some(_) => (1, Role::Plain, "╍"),
+    }),
+];
+
+/// Cells of one fact. A cell shows the mark that needs most attention in its time, so that a short
+/// problem in a long history stays visible. `facts` begins with the newest and is not empty.
+fn lane(facts: &[&Observation], now: UnixMs, mark: fn(&Observation) -> Mark) -> Vec<Mark> {
+    let begin = facts.last().map_or(now, |o| o.at);
+    let whole = (now - begin).max(1);
+    let edge = |cell: usize| begin + whole * cell as i64 / AXIS_CELLS as i64;
+    let cell = |n: usize| {
+        let (from, to) = (edge(n), edge(n + 1).max(edge(n) + 1));
+        let ends = std::iter::once(UnixMs::MAX).chain(facts.iter().map(|o| o.at));
+        let held = facts.iter().zip(ends);
+        let held = held.filter(|(o, end)| o.at < to && *end > from);
+        let marks = held.map(|(o, _)| mark(o));
+        marks.max_by_key(|m| m.0).unwrap_or((0, Role::Dim, " "))
+    };
+    (0..AXIS_CELLS).map(cell).collect()
 }
 
 fn ago(state: &State, at: UnixMs) -> String {
@@ -209,6 +284,36 @@ mod tests {
         ] {
             assert_eq!(change_text(now, before), text, "{before:?} {now:?}");
         }
+    }
+
+    #[test]
+    fn cell_of_the_time_axis_has_the_fact_that_needs_most_attention() {
+        let at = |at, exists, readiness| Observation {
+            at,
+            ..facts(exists, readiness, &[])
+        };
+        let (new, ready) = (Some(Readiness::Creating), Some(Readiness::Available));
+        let text = |facts: &[&Observation], now, (_, mark): (&str, fn(&Observation) -> Mark)| {
+            let cells = lane(facts, now, mark);
+            cells.iter().map(|(_, _, sign)| *sign).collect::<String>()
+        };
+        let all = [
+            &at(39_000, true, ready),
+            &at(38_999, false, None),
+            &at(20_000, true, ready),
+            &at(0, true, new),
+        ];
+        assert_eq!(
+            text(&all, 40_000, LANES[0]),
+            format!("{}×━", "━".repeat(38)),
+            "a short absence keeps its cell"
+        );
+        let expected = format!("{}{}", "╍".repeat(20), "━".repeat(20));
+        assert_eq!(text(&all, 40_000, LANES[1]), expected);
+        // All changes in one moment, and a clock that was set back.
+        let last = [all[0], all[1]];
+        assert_eq!(text(&last, 38_999, LANES[0]), "×".repeat(AXIS_CELLS));
+        assert_eq!(text(&last, 0, LANES[0]).chars().count(), AXIS_CELLS);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use store::records::State;
 use types::{Layer, Overlays};
+use workspace::load::Loaded;
 
 /// Time between two looks at objects whose type has no policy.
 const EVERY: Duration = Duration::from_secs(600);
@@ -35,6 +36,7 @@ impl Operations {
     /// are only read if `all` is set.
     pub(super) async fn scheduled_looks(
         &self,
+        loaded: &Loaded,
         all: bool,
     ) -> Result<BTreeMap<String, ReconcilePolicy>, EngineError> {
         // The store's copy is enough for a schedule, and needs no call of a backend.
@@ -43,8 +45,7 @@ impl Operations {
         if state.objects.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let loaded = self.read_with(&self.backend_request(), true).await?;
-        let overlays = self.parsed_overlays(&loaded);
+        let overlays = self.parsed_overlays(loaded);
         let present = self.objects(&loaded.root, &state).await?;
         let mut runs = BTreeMap::new();
         for type_name in present.values() {
@@ -227,7 +228,8 @@ impl Operations {
             return Err(WorkError::ReadOnly.into());
         }
         let mut runs = Vec::new();
-        for (name, policy) in self.scheduled_looks(true).await? {
+        let loaded = self.read_with(&self.backend_request(), true).await?;
+        for (name, policy) in self.scheduled_looks(&loaded, true).await? {
             let mut run = ReconcileRun::new(&name, mode_text(Mode::Observe));
             if let RunEnd::Cancelled | RunEnd::Postponed = self.look(&name, &mut run).await {
                 return Err(EngineError::Cancelled);

@@ -5,7 +5,7 @@ use super::command::Operations;
 use super::error::WorkError;
 use super::reconciling::{RunEnd, mode_text};
 use crate::error::{EngineError, NotFound};
-use group::declared::{DeclaredGroup, ReconcilePolicy, declared_groups};
+use group::declared::{ReconcilePolicy, declared_groups};
 use group::drift::Mode;
 use group::leader::{Candidate, LeaderAction, Leadership, LockLease, Observation};
 use lang::config::OWN_EXTENSION;
@@ -13,10 +13,12 @@ use model::lock_owner::this_process;
 use model::mutex::lock;
 use model::*;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::records::LeaderLease;
 use tokio_util::sync::CancellationToken;
+use workspace::load::Loaded;
 
 /// Duration of the leader's lock lease.
 const LEASE: Duration = Duration::from_secs(15);
@@ -174,15 +176,25 @@ impl ReconcileLoop<'_> {
         }
         self.loaded = now;
         let mut declared = self.operations.committed_groups().await?;
-        // Most workspaces have no groups, and need no further look. A group of the configuration
-        // comes last, because it replaces a committed one of its name.
-        if self.has_group_files().await {
-            declared.extend(self.native_groups().await?);
+        let mut looks = BTreeMap::new();
+        let all = self.options.at_once || self.options.once;
+        let has_files = self.has_group_files().await;
+        let user = self.operations.settings.types.as_deref();
+        // A console looks at objects outside of groups only if files may ask for it. Most
+        // workspaces have neither such files nor groups, and need no read of the configuration.
+        let may_look = all || has_files || user.is_some_and(Path::is_dir);
+        if may_look {
+            let loaded = self.configuration().await?;
+            // A group of the configuration comes last, because it replaces a committed one of its
+            // name.
+            declared.extend(declared_groups(&loaded.root).0);
+            if self.options.groups.is_empty() {
+                looks = self.operations.scheduled_looks(&loaded, all).await?;
+            }
         }
         let policies = declared
             .into_iter()
             .map(|d| (d.name.to_string(), d.reconcile));
-        let looks = self.looks().await?;
         let mut groups = BTreeMap::new();
         for (name, policy) in policies.chain(looks) {
             groups.remove(&name);
@@ -198,21 +210,11 @@ impl ReconcileLoop<'_> {
         Ok(())
     }
 
-    /// Looks at objects outside of groups. A console looks only if files may say so.
-    async fn looks(&self) -> Result<BTreeMap<String, ReconcilePolicy>, EngineError> {
-        let all = self.options.at_once || self.options.once;
-        let user = self.operations.settings.types.as_deref();
-        let wanted = all || user.is_some_and(|dir| dir.is_dir()) || self.has_group_files().await;
-        match wanted && self.options.groups.is_empty() {
-            true => self.operations.scheduled_looks(all).await,
-            false => Ok(BTreeMap::new()),
-        }
-    }
-
-    async fn native_groups(&self) -> Result<Vec<DeclaredGroup>, EngineError> {
+    /// Reads the configuration. Its errors are those of the loop, and its warnings are not shown.
+    async fn configuration(&self) -> Result<Loaded, EngineError> {
         let request = self.operations.backend_request();
         match self.operations.load(&request, true).await? {
-            Ok((loaded, _)) => Ok(declared_groups(&loaded.root).0),
+            Ok((loaded, _)) => Ok(loaded),
             Err((sources, diags)) => {
                 let secrets = self.operations.pool.secrets();
                 let diags = crate::diagnostics::convert_all(diags.iter(), &sources, secrets);

@@ -129,6 +129,8 @@ fn history_of_the_facts_is_loaded_for_the_object_under_the_cursor() {
     c.hides("history of existence");
     c.answer(Answer::Observations(ADDRESS.into(), changes));
     c.shows("history of existence, readiness and drift");
+    let axis = format!("exists  {}{}", "×".repeat(36), "━".repeat(4));
+    c.shows(&axis);
     c.shows("1m00s ago  exists  deploy #2");
     c.shows("9m00s ago  does not exist  reconcile");
     // Loaded again with the state.
