@@ -42,6 +42,31 @@ resource "lab_thing" "b" {
 }
 "#;
 
+const MODULE: &str = r#"
+locals {
+  login = "app:${var.password}"
+}
+module "app" {
+  source = "./app"
+  login  = local.login
+  digest = md5(var.password)
+}
+"#;
+
+const APP: &str = r#"
+terraform {
+  required_providers {
+    lab = { source = "flightdeck.internal/bundled/lab" }
+  }
+}
+variable "login" {}
+variable "digest" {}
+resource "lab_thing" "c" {
+  name = var.digest
+  data = { login = var.login }
+}
+"#;
+
 const TOKEN_FILE: &str = "secret \"token\" {\n  from = \"file:../token\"\n}\n";
 const PASSWORD_VARIABLE: &str = "secret \"password\" {\n  from = \"env:DB_PASSWORD\"\n}\n";
 
@@ -150,12 +175,17 @@ fn s1_15_value_of_another_argument_is_only_in_the_state() {
         ("database.tf", DATABASE),
         ("own.flightdeck.hcl", TOKEN_FILE),
         ("password.flightdeck.hcl", PASSWORD_VARIABLE),
+        ("module.tf", MODULE),
+        ("app/main.tf", APP),
     ]);
+    world.run(&["get"]).expect(0);
     // Validation has the warning, too, and resolves nothing.
     for command in ["validate", "stage"] {
         let run = world.run(&[command]).expect(0);
         let text = "The value of secret password is stored in the state in clear text, because \
                     lab_database.a.password is not a write-only argument.";
+        assert!(run.stderr.contains(text), "{run:#?}");
+        let text = "because module.app.lab_thing.c.data is not a write-only argument.";
         assert!(run.stderr.contains(text), "{run:#?}");
         assert!(!run.stderr.contains("secret token is"), "{run:#?}");
     }

@@ -4,7 +4,7 @@ use crate::picture::{Painter, bundled_font};
 use crate::pty::Pty;
 use crate::svg::still;
 use color_eyre::Result;
-use color_eyre::eyre::{WrapErr, ensure};
+use color_eyre::eyre::{WrapErr, ensure, eyre};
 use portable_pty::CommandBuilder;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,10 @@ use std::time::Duration;
 
 pub const SOON: Duration = Duration::from_secs(20);
 pub const LONG: Duration = Duration::from_secs(120);
+
+/// Pictures without one in the light theme, which would differ in its colours only. All pictures
+/// together stay below 5 MB.
+const DARK_ONLY: [&str; 3] = ["help", "palette", "plugins-starting"];
 
 /// Pictures of one run, with the theme and the size in their names.
 struct Album {
@@ -26,6 +30,9 @@ struct Album {
 impl Album {
     /// Writes the screen as PNG and SVG.
     fn shot(&self, pty: &Pty, name: &str) -> Result<()> {
+        if self.theme == "light" && DARK_ONLY.contains(&name) {
+            return Ok(());
+        }
         let path = |ending: &str| self.out.join(format!("{name}{}.{ending}", self.suffix));
         let (png, svg) = (path("png"), path("svg"));
         pty.with_screen(|s| -> Result<()> {
@@ -60,6 +67,7 @@ pub fn run(bin: Option<PathBuf>, out: &Path) -> Result<()> {
         suffix: "",
     };
     tour(&bin, &album)?;
+    readiness(&bin, &album)?;
     let album = Album {
         theme: "light",
         suffix: "-light",
@@ -224,6 +232,96 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
     ensure!(code == 0, "the console exited with {code}");
+    Ok(())
+}
+
+/// Configuration of objects that exist before they are ready.
+const SLOW: &str = r#"terraform {
+  required_providers {
+    lab = { source = "flightdeck.internal/bundled/lab" }
+  }
+}
+
+provider "lab" {
+  file = "LAB"
+}
+
+resource "lab_bucket" "backups" {
+  name = "orders-backups"
+}
+
+resource "lab_thing" "search" {
+  name     = "search"
+  kind     = "index"
+  ready_ms = 14000
+}
+
+resource "lab_thing" "api" {
+  name = "api"
+  kind = "searches ${lab_thing.search.name}, which is ${lab_thing.search.status}"
+}
+"#;
+
+const SLOW_TYPES: &str = r#"type "lab_thing" {
+  ready   = self.status == "ready"
+  columns = { KIND = self.kind }
+  wait {
+    interval = "2s"
+    timeout  = "2m"
+  }
+}
+"#;
+
+/// Deploys an object that takes time, and then changes it outside of flightdeck.
+fn readiness(bin: &Path, album: &Album) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let workspace = dir.path().join("orders");
+    let cloud = dir.path().join("cloud.json");
+    fs::create_dir(&workspace)?;
+    let configuration = SLOW.replace("LAB", &cloud.display().to_string());
+    fs::write(workspace.join("main.tf"), configuration)?;
+    fs::write(workspace.join("types.flightdeck.hcl"), SLOW_TYPES)?;
+    let mut command = CommandBuilder::new(bin);
+    command.arg(&workspace);
+    command.env_remove("TF_CLI_CONFIG_FILE");
+    let variables = [
+        ("FLIGHTDECK_THEME", album.theme),
+        ("COLORTERM", "truecolor"),
+    ];
+    let mut pty = Pty::start_with(command, 120, 40, &variables)?;
+    pty.wait("● ready", SOON)?;
+    pty.keys("3s")?;
+    pty.wait("· 3 of 3 selected", LONG)?;
+    pty.keys("a")?;
+    pty.wait("Apply stage #", SOON)?;
+    pty.keys("y")?;
+    pty.wait("waiting until ready: 3rd look, next in", LONG)?;
+    album.shot(&pty, "readiness-wait")?;
+    pty.wait("succeeded in", LONG)?;
+    change_outside(&cloud)?;
+    pty.keys("6")?;
+    pty.wait("● available", SOON)?;
+    pty.keys("L")?;
+    pty.wait("1 changed outside", LONG)?;
+    pty.keys("/lab_thing.search\r")?;
+    pty.wait("history of existence", SOON)?;
+    esc(&mut pty, "find:")?;
+    album.shot(&pty, "readiness")?;
+    pty.keys("q")?;
+    let (code, _) = pty.end(LONG)?;
+    ensure!(code == 0, "the console exited with {code}");
+    Ok(())
+}
+
+/// Changes an object of the lab, as somebody else would.
+fn change_outside(cloud: &Path) -> Result<()> {
+    let mut all: serde_json::Value = serde_json::from_slice(&fs::read(cloud)?)?;
+    let objects = all.get_mut("objects").and_then(|all| all.as_object_mut());
+    let mut objects = objects.into_iter().flat_map(|all| all.values_mut());
+    let search = objects.find(|object| object["name"] == "search");
+    let search = search.ok_or_else(|| eyre!("the lab has no object search"))?;
+    search["attributes"]["kind"] = "index (edited by hand)".into();
+    fs::write(cloud, serde_json::to_vec(&all)?)?;
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! Warnings about secrets that the state stores in clear text, by the arguments that refer to their
-//! variables. Only the root module is searched.
+//! variables, directly or through local values and variables of modules.
 
 use super::nodes::schema_of;
 use cty::schema::{Attribute, Block};
@@ -14,6 +14,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use workspace::provider_addr::{address_of, provider_name};
 
+/// Longest chain of local values that is followed.
+const MAX_LOCALS: usize = 16;
+
+/// Variables of one module whose values have parts of secrets, with the names of the secrets.
+type Carriers = BTreeMap<Arc<str>, Arc<str>>;
+
 /// Returns a warning for each reference to the variable of a secret in an argument that is stored.
 pub fn warnings(
     root: &Module,
@@ -21,28 +27,61 @@ pub fn warnings(
     schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
 ) -> Diagnostics {
     let mut diags = Diagnostics::new();
-    let stored = |mode| mode != Mode::Ephemeral && !secrets.is_empty();
-    for resource in root.resources.values().filter(|r| stored(r.name.mode)) {
-        let provider = schemas.get(&address_of(root, provider_name(resource)));
+    let own = secrets.keys().map(|name| (name.clone(), name.clone()));
+    warn_in(root, &own.collect(), schemas, &mut diags);
+    diags
+}
+
+/// Reports the stored arguments of a module and of the modules that it passes secrets to.
+fn warn_in(
+    module: &Module,
+    carriers: &Carriers,
+    schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
+    diags: &mut Diagnostics,
+) {
+    if carriers.is_empty() {
+        return;
+    }
+    let resources = module.resources.values();
+    for resource in resources.filter(|r| r.name.mode != Mode::Ephemeral) {
+        let provider = schemas.get(&address_of(module, provider_name(resource)));
         let Some(schema) = provider.and_then(|schemas| schema_of(schemas, &resource.name)) else {
             continue;
         };
-        let path = resource.name.to_string();
-        for (path, name, span) in stored_references(&schema.block, &resource.body, &path) {
-            if secrets.contains_key(&name) {
+        let path = match module.path.is_root() {
+            true => resource.name.to_string(),
+            false => format!("{}.{}", module.path, resource.name),
+        };
+        for (path, name, span) in stored_references(module, &schema.block, &resource.body, &path) {
+            if let Some(secret) = carriers.get(&name) {
                 let detail = format!(
-                    "The value of secret {name} is stored in the state in clear text, because \
+                    "The value of secret {secret} is stored in the state in clear text, because \
                      {path} is not a write-only argument."
                 );
                 diags.warning(span, "Secret is stored in the state", detail);
             }
         }
     }
-    diags
+    for call in module.calls.values() {
+        let Some(called) = &call.module else { continue };
+        let passed = call.arguments.iter().filter_map(|(name, argument)| {
+            let found = part_references(&argument.expr, module);
+            let mut secrets = found
+                .iter()
+                .filter_map(|(variable, _)| carriers.get(variable));
+            Some((name.clone(), secrets.next()?.clone()))
+        });
+        warn_in(called, &passed.collect(), schemas, diags);
+    }
 }
 
 /// References to variables in stored arguments: path of the argument, variable and place.
-fn stored_references(block: &Block, body: &Body, path: &str) -> Vec<(String, Arc<str>, Span)> {
+fn stored_references(
+    module: &Module,
+    block: &Block,
+    body: &Body,
+    path: &str,
+) -> Vec<(String, Arc<str>, Span)> {
     let stored = block.attributes.iter().filter(|(_, a)| is_stored(a));
     let names: Vec<&str> = stored.map(|(name, _)| &**name).collect();
     let schema = BodySchema::new().optional(&names);
@@ -52,15 +91,13 @@ fn stored_references(block: &Block, body: &Body, path: &str) -> Vec<(String, Arc
     let mut found = Vec::new();
     for (name, attribute) in &content.attributes {
         let path = format!("{path}.{name}");
-        let mut references = Vec::new();
-        part_references(&attribute.expr, &mut references);
-        let references = references.into_iter();
+        let references = part_references(&attribute.expr, module).into_iter();
         found.extend(references.map(|(variable, span)| (path.clone(), variable, span)));
     }
     for inner in &content.blocks {
         if let Some(nested) = block.blocks.get(&inner.type_name) {
             let path = format!("{path}.{}", inner.type_name);
-            found.extend(stored_references(&nested.block, &inner.body, &path));
+            found.extend(stored_references(module, &nested.block, &inner.body, &path));
         }
     }
     found
@@ -72,31 +109,38 @@ fn is_stored(attribute: &Attribute) -> bool {
     !attribute.write_only && nested.into_iter().all(is_stored)
 }
 
-/// References to variables whose values are parts of an expression's value. The result of a
-/// function need not contain its arguments.
-fn part_references(expr: &Expr, found: &mut Vec<(Arc<str>, Span)>) {
+/// References to variables whose values are parts of an expression's value, directly or through
+/// local values. The result of a function need not contain its arguments.
+fn part_references(expr: &Expr, module: &Module) -> Vec<(Arc<str>, Span)> {
+    let mut found = Vec::new();
+    collect_parts(expr, module, MAX_LOCALS, &mut found);
+    found
+}
+
+fn collect_parts(expr: &Expr, module: &Module, depth: usize, found: &mut Vec<(Arc<str>, Span)>) {
+    let mut inner = |expr: &Expr| collect_parts(expr, module, depth, found);
     match &expr.kind {
-        ExprKind::Traversal(traversal) => {
-            if let Ok(Reference {
-                subject: Subject::Variable(name),
-                ..
-            }) = Reference::parse(traversal)
-            {
-                found.push((name, expr.span));
+        ExprKind::Traversal(traversal) => match Reference::parse(traversal).map(|r| r.subject) {
+            Ok(Subject::Variable(name)) => found.push((name, expr.span)),
+            Ok(Subject::Local(name)) if depth > 0 => {
+                let Some(local) = module.locals.get(&name) else {
+                    return;
+                };
+                let mut parts = Vec::new();
+                collect_parts(&local.expr, module, depth - 1, &mut parts);
+                // The argument is to be changed, so the place is there.
+                found.extend(parts.into_iter().map(|(name, _)| (name, expr.span)));
             }
-        }
+            _ => {}
+        },
         ExprKind::Template { parts, .. } | ExprKind::Tuple(parts) => {
-            parts.iter().for_each(|part| part_references(part, found));
+            parts.iter().for_each(inner);
         }
-        ExprKind::Object(items) => {
-            for item in items {
-                part_references(&item.value, found);
-            }
-        }
-        ExprKind::TemplateWrap(inner) | ExprKind::Parens(inner) => part_references(inner, found),
+        ExprKind::Object(items) => items.iter().for_each(|item| inner(&item.value)),
+        ExprKind::TemplateWrap(wrapped) | ExprKind::Parens(wrapped) => inner(wrapped),
         ExprKind::Conditional { then, other, .. } => {
-            part_references(then, found);
-            part_references(other, found);
+            inner(then);
+            inner(other);
         }
         _ => {}
     }
@@ -121,9 +165,12 @@ mod tests {
             ("name = sha256(var.a)", None),
             ("name = var.a == null ? \"x\" : \"y\"", None),
             ("name = var.b", None),
+            ("name = local.a", Some("lab_thing.x.name")),
+            ("name = local.digest", None),
+            ("name = local.b", None),
         ] {
             let config = format!(
-                "variable \"a\" {{}}\nvariable \"b\" {{}}\nresource \"lab_thing\" \"x\" {{\n  {argument}\n}}\n"
+                "variable \"a\" {{}}\nvariable \"b\" {{}}\nlocals {{\n  a = local.c\n  c = \"x-${{var.a}}\"\n  digest = sha256(var.a)\n  b = local.b\n}}\nresource \"lab_thing\" \"x\" {{\n  {argument}\n}}\n"
             );
             let plan = Unplanned::new(&config, &[], &["-var=a=1", "-var=b=2"]);
             let input = &plan.workspace.input;
@@ -151,7 +198,8 @@ mod tests {
                         "The value of secret a is stored in the state in clear text, because \
                          {path} is not a write-only argument."
                     );
-                    (text, "var.a".to_owned())
+                    let by_local = argument.contains("local.");
+                    (text, if by_local { "local.a" } else { "var.a" }.to_owned())
                 })
                 .collect();
             assert_eq!(texts, expected, "{argument}");
