@@ -70,7 +70,9 @@ pub fn main() -> ExitCode {
     if let Some(code) = supervised {
         return code;
     }
-    if let Some(args::Command::Plugin(served)) = args.command {
+    if let Some(args::Command::Plugin(served)) = &args.command
+        && served.serves()
+    {
         // They have their own use of stdout and stderr, and their own runtime.
         return serve(served);
     }
@@ -126,19 +128,21 @@ pub fn main() -> ExitCode {
 }
 
 /// Serves a bundled plugin or the web server until its end.
-fn serve(served: options::PluginSubcommand) -> ExitCode {
+fn serve(served: &options::PluginSubcommand) -> ExitCode {
     match served {
-        options::PluginSubcommand::Serve { name } => bundled::main(&name),
+        options::PluginSubcommand::Serve { name } => bundled::main(name),
         options::PluginSubcommand::Web {
             port,
             release,
             until_unlocked,
         } => bundled::web::Web {
-            port,
-            release,
-            until_unlocked,
+            port: *port,
+            release: release.clone(),
+            until_unlocked: until_unlocked.clone(),
         }
         .main(),
+        // Run by `commands::run`, with a runtime.
+        _ => ExitCode::from(exit::ERROR),
     }
 }
 

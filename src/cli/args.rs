@@ -277,6 +277,7 @@ impl Command {
             | Self::Doctor { json, .. }
             | Self::ForceUnlock { json, .. } => *json,
             Self::Workspace(command) => command.wants_json(),
+            Self::Plugin(command) => command.wants_json(),
             Self::State(command) => command.wants_json(),
             Self::Plan(args) => args.programs.json,
             Self::Refresh(args) => args.programs.json,
@@ -336,6 +337,7 @@ impl Command {
             || matches!(
                 self,
                 Self::Plugins { .. }
+                    | Self::Plugin(_)
                     | Self::Console(_)
                     | Self::Graph(_)
                     | Self::Types { .. }

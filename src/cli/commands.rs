@@ -16,6 +16,7 @@ mod init;
 mod logs;
 mod output;
 mod plan;
+mod plugin;
 mod plugins;
 mod program;
 mod providers;
@@ -161,10 +162,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
             .await
         }
         Command::Doctor { fix, .. } => doctor::run(fix, out).await,
-        // `main` serves plugins before it builds a runtime, so this arm is not reached.
-        Command::Plugin(_) => Err(CliError::usage(
-            "a bundled plugin must be served in its own process",
-        )),
+        Command::Plugin(command) => Box::pin(plugin::run(command, out)).await,
         Command::Version { json } => version::run(json, out),
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::print_man_page(out),

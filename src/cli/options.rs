@@ -337,6 +337,40 @@ pub(super) enum PluginSubcommand {
         #[arg(long, value_name = "FILE")]
         until_unlocked: Option<PathBuf>,
     },
+    /// Print a starter block of a type, from the live schema of its provider
+    Scaffold(ScaffoldArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct ScaffoldArgs {
+    /// Resource type, or `data.TYPE` for a data source
+    #[arg(value_name = "TYPE")]
+    pub(super) type_name: String,
+    /// Installed provider or a part of its name, or the path of an executable (default: as the
+    /// first word of TYPE)
+    #[arg(long, value_name = "SOURCE|BINARY")]
+    pub(super) plugin: Option<String>,
+    /// Add optional arguments and blocks
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl PluginSubcommand {
+    /// Returns true if the command serves a protocol on its own standard output.
+    pub(super) fn serves(&self) -> bool {
+        matches!(self, Self::Serve { .. } | Self::Web { .. })
+    }
+
+    /// Returns true if the output is JSON lines.
+    pub(super) fn wants_json(&self) -> bool {
+        match self {
+            Self::Scaffold(args) => args.json,
+            Self::Serve { .. } | Self::Web { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -24,6 +24,7 @@ use model::*;
 use provider::ProviderSchema;
 use provider::dialect::Dialects;
 use provider::pool::{Pool, PoolSettings};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use telemetry::metrics::Served;
 use telemetry::traces::Traces;
@@ -503,6 +504,14 @@ impl Engine {
     /// The installation directories cannot be determined.
     pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
         Box::pin(self.shared.operations.find_installed()).await
+    }
+
+    /// Declares the executable at a path as a provider, like a development override. Launches none.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub async fn declare_executable(&self, path: &Path) -> Result<PluginId, EngineError> {
+        self.shared.operations.declare_executable(path).await
     }
 
     /// Deploys, newest first.

@@ -17,18 +17,19 @@ use dependency::{ProviderAddress, VersionConstraint};
 use lang::config::Module;
 use model::settings::Settings;
 use model::{
-    BUILTIN_PROVIDER, ConfigKey, Diagnostic, PluginFound, Severity, WorkspacePlugin, short_provider,
+    BUILTIN_PROVIDER, ConfigKey, Diagnostic, PLUGIN_PATH_DIALECT, PluginFound, PluginKind,
+    Severity, WorkspacePlugin, short_provider,
 };
 use plugin::find::{
-    self, Environment, Found, HashCache, LockFile, Places, PluginPath, ProviderRequest,
+    self, Discovered, Environment, Found, HashCache, LockFile, Places, PluginPath, ProviderRequest,
 };
 use plugin::trust::{Trust, Verdict};
-use plugin::{Plugins, Start};
+use plugin::{Plugins, SpawnSpec, Start};
 use provider::functions::Functions;
 use provider::pool::Pool;
 use provider::{Provider, ProviderSchema};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trust::file::is_outside;
 use workspace::provider_addr;
@@ -130,6 +131,52 @@ pub fn installed(
         }
     });
     Ok(all.collect())
+}
+
+/// Host of executables that a command line names.
+const EXECUTABLE_HOST: &str = "executable.internal";
+
+/// Returns the provider of the plugin path that this executable is by its place.
+fn on_plugin_path(path: &Path) -> Option<Discovered> {
+    let mut folders = path.ancestors();
+    let folder = folders.find(|folder| folder.ends_with("providers"))?;
+    let all = PluginPath::read(&[folder.parent()?.to_owned()]);
+    let is_it =
+        |plugin: &Discovered| plugin.kind == PluginKind::Provider && plugin.executable == path;
+    all.plugins.into_iter().find(is_it)
+}
+
+/// Returns the record and the start of an executable that the operator names. One in the layout of
+/// the plugin path, `providers/NAMESPACE/NAME/VERSION/plugin`, has the address and the dialect of
+/// its place.
+pub fn executable(path: &Path) -> (PluginFound, Start) {
+    let found = on_plugin_path(path);
+    let name = path.file_stem().and_then(|name| name.to_str());
+    let name = name
+        .unwrap_or("plugin")
+        .trim_start_matches("terraform-provider-");
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let address = found.as_ref().and_then(Discovered::address);
+    let record = PluginFound {
+        address: match &address {
+            Some(address) => address.to_string(),
+            None => format!("{EXECUTABLE_HOST}/local/{}", name.to_lowercase()),
+        },
+        version: found.as_ref().map(|plugin| plugin.version.clone()),
+        dialect: found.map(|_| PLUGIN_PATH_DIALECT.to_owned()),
+        executable: Some(path.display().to_string()),
+        source: "command line".to_owned(),
+        why: "named on the command line".to_owned(),
+        ..PluginFound::default()
+    };
+    let start = Start::Spawn(SpawnSpec {
+        executable: path.to_owned(),
+        ..SpawnSpec::default()
+    });
+    (record, start)
 }
 
 /// Returns the record of a provider that was not found.

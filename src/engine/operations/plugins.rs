@@ -14,9 +14,18 @@ use model::*;
 use plugin::trust::Trust;
 use provider::{Provider, ProviderSchema};
 use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use workspace::load::Loaded;
+
+/// Error of a path that is no file.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot launch {path}: {error}", path = path.display())]
+struct UnusableExecutable {
+    path: PathBuf,
+    error: std::io::Error,
+}
 
 impl Operations {
     pub(super) fn trust(&self) -> Trust {
@@ -150,6 +159,19 @@ impl Operations {
             );
         }
         Ok(all)
+    }
+
+    /// Declares the executable at a path as a provider, like a development override.
+    pub async fn declare_executable(&self, path: &Path) -> Result<PluginId, EngineError> {
+        let missing = |error: std::io::Error| {
+            EngineError::refused(UnusableExecutable {
+                path: path.to_owned(),
+                error,
+            })
+        };
+        let path = std::fs::canonicalize(path).map_err(missing)?;
+        let (record, start) = provider_resolution::executable(&path);
+        Ok(self.pool.declare(record, start).await)
     }
 
     /// Schema of a plugin; launches it if needed.

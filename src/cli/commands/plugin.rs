@@ -1,0 +1,18 @@
+//! `flightdeck plugin`: commands for the development of plugins.
+
+mod choice;
+mod scaffold;
+
+use crate::cli::exit::{CliError, CommandResult};
+use crate::cli::options::PluginSubcommand;
+use crate::cli::output::Output;
+
+pub(super) async fn run(command: PluginSubcommand, out: &mut Output) -> CommandResult {
+    match command {
+        PluginSubcommand::Scaffold(args) => scaffold::run(args, out).await,
+        // `main` serves plugins before it builds a runtime, so this arm is not reached.
+        PluginSubcommand::Serve { .. } | PluginSubcommand::Web { .. } => Err(CliError::usage(
+            "a bundled plugin must be served in its own process",
+        )),
+    }
+}

@@ -1,0 +1,41 @@
+//! Tests of `plugin scaffold`: its block is formatted and valid, and has no effect of its own.
+
+use crate::support::Workspace;
+
+const HEAD: &str = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n\nprovider \"lab\" {\n  file = \"lab.json\"\n}\n\n";
+
+#[test]
+fn starter_block_is_formatted_and_deploys_once_its_placeholders_are_filled() {
+    for all in [false, true] {
+        let world = Workspace::new(&[]);
+        let mut words = vec!["plugin", "scaffold", "lab_bucket"];
+        words.extend(all.then_some("--all"));
+        let block = world.run(&words).expect(0).stdout;
+        assert!(block.contains("# Its name (string)"), "{block}");
+        assert_eq!(block.contains("= null"), all, "{block}");
+        world.write(
+            "main.tf",
+            &format!("{HEAD}{}", block.replace("<name>", "first")),
+        );
+        world.run(&["fmt", "--check"]).expect(0);
+        world.run(&["deploy", "--auto-approve"]).expect(0);
+        world.run(&["stage", "--detailed-exitcode"]).expect(0);
+    }
+}
+
+#[test]
+fn unknown_type_or_provider_gets_a_suggestion() {
+    let world = Workspace::new(&[]);
+    for (words, said) in [
+        (vec!["lab_buket"], "did you mean `lab_bucket`?"),
+        (vec!["acme_thing"], "--plugin"),
+        (vec!["lab_bucket", "--plugin", "bundled"], "names 3 plugins"),
+        (vec!["lab_bucket", "--plugin", "./none"], "needs a path"),
+    ] {
+        let run = world.run(&[vec!["plugin", "scaffold"], words.clone()].concat());
+        assert!(
+            run.code == Some(1) && run.stderr.contains(said),
+            "{words:?}: {run:?}"
+        );
+    }
+}
