@@ -304,8 +304,9 @@ fn readiness(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("L")?;
     pty.wait("1 changed outside", LONG)?;
     pty.keys("/lab_thing.search\r")?;
-    pty.wait("history of existence", SOON)?;
+    pty.wait("  n next", SOON)?;
     esc(&mut pty, "find:")?;
+    pty.wait("drift: update needed", SOON)?;
     album.shot(&pty, "readiness")?;
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
