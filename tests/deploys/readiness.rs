@@ -62,6 +62,11 @@ fn s1_11_dependents_wait_until_the_object_is_ready_not_only_until_it_exists() {
     let observation = &rows.result()["resources"][0]["observation"];
     assert_eq!(observation["exists"], true, "{observation}");
     assert_eq!(observation["readiness"], "available", "{observation}");
+    let store = rusqlite::Connection::open(lab.workspace.store()).unwrap();
+    let history = "SELECT group_concat(readiness, ' ') FROM (SELECT readiness
+                   FROM observation_change WHERE address = 'lab_thing.first' ORDER BY id)";
+    let readiness: String = store.query_row(history, [], |row| row.get(0)).unwrap();
+    assert_eq!(readiness, "creating available");
 }
 
 #[test]

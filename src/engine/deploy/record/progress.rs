@@ -1,9 +1,11 @@
-//! Progress of destroys that earlier deploys started: destroy-time provisioners that succeeded are
-//! not run again.
+//! Progress of operations beside their outcome: of destroys that earlier deploys started, whose
+//! successful provisioners are not run again, and of waits for readiness.
 
 use super::DeployRecorder;
+use lang::addr::AbsInstance;
 use model::*;
 use store::records::{DestroyStep, DestroyStepOf, StateObject};
+use types::Condition;
 use workspace::load::digest;
 
 /// Successful steps in the destroy of one object, from earlier deploys.
@@ -32,6 +34,28 @@ impl DeployRecorder {
         );
         self.log_output(address, &text);
         self.bus.emit(EventKind::Notice { text });
+    }
+
+    /// Records the readiness of an existing object whose operation waits for it.
+    pub async fn observe_readiness(&self, address: &AbsInstance, found: Condition) {
+        let now = now_ms();
+        let observation = Observation {
+            address: address.to_string(),
+            deposed: None,
+            resource_type: address.resource.kind.to_string(),
+            at: now,
+            exists: true,
+            readiness: Some(found.readiness),
+            status: found.status,
+            since: now,
+            drift: Vec::new(),
+        };
+        let cause = format!("deploy #{}", self.deploy);
+        let stored = self.store.put_observations(vec![observation], cause);
+        if let Err(error) = stored.await {
+            // The end of the deploy records the object again, and reports a failure.
+            tracing::debug!(%error, "cannot record the readiness of {address}");
+        }
     }
 
     /// Reports that a command is skipped, and the deploy with its outcome.

@@ -64,18 +64,26 @@ impl Deploying {
     ) -> Result<(), Box<OperationError>> {
         let (every, within) = (settings.wait_interval(), settings.wait_timeout());
         let until = Instant::now() + within;
-        let mut looks = 0;
+        let (mut looks, mut recorded) = (0, None);
         // Bounded by the timeout. The response of the apply is the first look.
         let result = loop {
             looks += 1;
             let Some(found) = settings.condition(&object.value) else {
                 break Ok(());
             };
-            if found.readiness == Readiness::Available {
+            let readiness = found.readiness;
+            let status = found.status.clone();
+            // An object that is ready at once is recorded by the end of the deploy.
+            let is_first = recorded.is_none() && readiness == Readiness::Available;
+            if recorded != Some(readiness) && !is_first {
+                let address = &subject.change.address;
+                self.recorder.observe_readiness(address, found).await;
+                recorded = Some(readiness);
+            }
+            if readiness == Readiness::Available {
                 break Ok(());
             }
-            let status = found.status.as_deref();
-            let seen = status.unwrap_or(found.readiness.label());
+            let seen = status.as_deref().unwrap_or(readiness.label());
             if Instant::now() + every > until {
                 let detail = format!(
                     "The object was applied, but after {looks} looks within {} it is {seen:?}. It is in the state and not tainted, and the next stage plans no change of it. If it needs longer, raise \"timeout\" in the \"wait\" block of type \"{}\".",
