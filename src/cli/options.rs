@@ -339,6 +339,21 @@ pub(super) enum PluginSubcommand {
     },
     /// Print a starter block of a type, from the live schema of its provider
     Scaffold(ScaffoldArgs),
+    /// Print or write the documentation of a provider as Markdown, from its live schema
+    Docs(PluginDocsArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct PluginDocsArgs {
+    /// Installed provider or a part of its name, or the path of an executable
+    #[arg(value_name = "SOURCE|BINARY")]
+    pub(super) plugin: String,
+    /// Write a page for each type and function into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -368,6 +383,7 @@ impl PluginSubcommand {
     pub(super) fn wants_json(&self) -> bool {
         match self {
             Self::Scaffold(args) => args.json,
+            Self::Docs(args) => args.json,
             Self::Serve { .. } | Self::Web { .. } => false,
         }
     }

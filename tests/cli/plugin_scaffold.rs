@@ -39,3 +39,20 @@ fn unknown_type_or_provider_gets_a_suggestion() {
         );
     }
 }
+
+#[test]
+fn documentation_of_a_provider_has_a_page_for_each_of_its_types() {
+    let w = Workspace::new(&[]);
+    w.run(&["plugin", "docs", "bundled/lab", "--out", "docs"])
+        .expect(0);
+    let page = w.read("docs/resources/bucket.md");
+    let heading = "# lab_bucket (resource)\n\nA store for objects.";
+    assert!(page.starts_with(heading), "{page}");
+    assert!(
+        page.contains("resource \"lab_bucket\" \"example\" {"),
+        "{page}"
+    );
+    let again = w.run(&["plugin", "docs", "bundled/lab", "--out", "docs", "--json"]);
+    assert_eq!(again.expect(0).result()["changed"], 0);
+    assert!(w.read("docs/index.md").contains("- `lab_session`\n"));
+}

@@ -12,8 +12,10 @@
 //! assert!(text.contains("name = \"<name>\""));
 //! ```
 
+mod documentation;
 mod given;
 mod scaffold;
 
+pub use documentation::{Page, documentation};
 pub use given::{Given, GivenError, starter_value};
 pub use scaffold::{Placeholders, Scaffold, starter_text};

@@ -35,7 +35,7 @@ fn only_one(all: &[PluginId], name: &str) -> Result<PluginId, CliError> {
 }
 
 /// Returns the name of a plugin without its namespace.
-fn last_name(id: &PluginId) -> &str {
+pub(super) fn last_name(id: &PluginId) -> &str {
     id.0.rsplit('/').next().unwrap_or(&id.0)
 }
 
