@@ -37,7 +37,7 @@ pub fn documentation(name: &str, schema: &ProviderSchema) -> Vec<Page> {
             example: starter_text(schema, kind, false),
             identity: schema.identities.get(kind).map(|identity| &identity.ty),
         };
-        pages.push(page.of(format!("resources/{}.md", short(kind)), &found));
+        pages.push(page.of(format!("resources/{}.md", short(kind)), found));
     }
     for (kind, found) in schema.data_sources.iter() {
         let page = TypePage {
@@ -46,7 +46,7 @@ pub fn documentation(name: &str, schema: &ProviderSchema) -> Vec<Page> {
             example: starter_text(schema, &format!("data.{kind}"), false),
             identity: None,
         };
-        pages.push(page.of(format!("data-sources/{}.md", short(kind)), &found));
+        pages.push(page.of(format!("data-sources/{}.md", short(kind)), found));
     }
     for (kind, found) in schema.ephemeral.iter() {
         let page = TypePage {
@@ -55,7 +55,7 @@ pub fn documentation(name: &str, schema: &ProviderSchema) -> Vec<Page> {
             example: None,
             identity: None,
         };
-        pages.push(page.of(format!("ephemeral-resources/{}.md", short(kind)), &found));
+        pages.push(page.of(format!("ephemeral-resources/{}.md", short(kind)), found));
     }
     let functions = schema.functions.iter();
     pages.extend(functions.map(|(function, signature)| Page {
