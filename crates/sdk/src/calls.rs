@@ -10,7 +10,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::codec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
+use crate::limits::within_limit;
 use crate::provider::{Change, Context, EphemeralResource, Planning, Resource, State};
+use crate::schema::Operation;
 use crate::service::{Entry, Outcome};
 
 /// Returns the diagnostics of a failure; adds an error if they have no error.
@@ -125,29 +127,27 @@ pub(crate) async fn apply(
     let gone = Value::null(entry.ty.clone());
     // Kept, because the call below consumes the prior value.
     let keep = prior.clone();
-    let done = if planned.is_null() {
-        let state = State::new(prior).with_private(former.to_vec());
-        entry.item.delete(&cx, state).await.map(|warnings| State {
-            warnings,
-            ..State::new(gone)
-        })
-    } else {
-        let change = Change {
-            prior,
-            planned,
-            config,
-            private: former.to_vec(),
-        };
-        let creating = change.prior.is_null();
-        let made = if creating {
-            entry.item.create(&cx, change).await
-        } else {
-            entry.item.update(&cx, change).await
-        };
-        // A new object is returned only when dependent resources can use it.
-        match made.and_then(finished) {
-            Ok(state) => wait_until_stable(&*entry.item, &cx, state).await,
-            Err(failure) => Err(failure),
+    let done = match planned.is_null() {
+        true => {
+            let state = State::new(prior).with_private(former.to_vec());
+            let deleted = deleted(&entry, &cx, state).await;
+            deleted.map(|warnings| State {
+                warnings,
+                ..State::new(gone)
+            })
+        }
+        false => {
+            let change = Change {
+                prior,
+                planned,
+                config,
+                private: former.to_vec(),
+            };
+            // A new object is returned only when dependent resources can use it.
+            match changed(&entry, &cx, change).await {
+                Ok(state) => wait_until_stable(&*entry.item, &cx, state).await,
+                Err(failure) => Err(failure),
+            }
         }
     };
     match done {
@@ -178,6 +178,41 @@ pub(crate) async fn apply(
         }
     }
     Ok(answer)
+}
+
+/// Creates or updates an object, within its time limit. The result has no unknown values.
+pub(crate) async fn changed(
+    entry: &Entry<dyn Resource>,
+    cx: &Context,
+    change: Change,
+) -> Outcome<State> {
+    let operation = match change.prior.is_null() {
+        true => Operation::Create,
+        false => Operation::Update,
+    };
+    let limit = entry.schema.time_limit(operation, &change.planned);
+    let call = async |cx: Context| match operation {
+        Operation::Create => entry.item.create(&cx, change).await,
+        _ => entry.item.update(&cx, change).await,
+    };
+    let made = within_limit(cx, operation, limit, call).await;
+    let made = made.map(|state| storable(entry, state)).and_then(finished);
+    made.map_err(|mut failure| {
+        let partial = failure.partial.take();
+        failure.partial = partial.map(|partial| Box::new(storable(entry, *partial)));
+        failure
+    })
+}
+
+/// Deletes an object, within its time limit.
+pub(crate) async fn deleted(
+    entry: &Entry<dyn Resource>,
+    cx: &Context,
+    state: State,
+) -> Outcome<Diagnostics> {
+    let limit = entry.schema.time_limit(Operation::Delete, &state.value);
+    let delete = async |cx: Context| entry.item.delete(&cx, state).await;
+    within_limit(cx, Operation::Delete, limit, delete).await
 }
 
 /// Maximum time until an object is stable.
@@ -254,6 +289,31 @@ pub(crate) fn finished(state: State) -> Outcome<State> {
     .with_partial(known))
 }
 
+/// Reads an object, if it exists; within the time limit of reads.
+pub(crate) async fn found(
+    entry: &Entry<dyn Resource>,
+    cx: &Context,
+    state: State,
+) -> Outcome<Option<State>> {
+    let limit = entry.schema.time_limit(Operation::Read, &state.value);
+    let read = async |cx: Context| match entry.item.exists(&cx, &state).await? {
+        true => entry.item.read(&cx, state).await,
+        false => Ok(None),
+    };
+    let found = within_limit(cx, Operation::Read, limit, read).await?;
+    Ok(found.map(|state| storable(entry, state)))
+}
+
+/// Removes what a state cannot have: write-only values, and nulls in place of repeated blocks.
+fn storable(entry: &Entry<dyn Resource>, state: State) -> State {
+    let block = &entry.schema.block;
+    let mut value = block.with_empty_blocks(state.value);
+    if entry.has_write_only && !value.is_null() {
+        value = block.without_write_only(&value);
+    }
+    State { value, ..state }
+}
+
 pub(crate) async fn read(
     entry: Arc<Entry<dyn Resource>>,
     cx: Context,
@@ -269,7 +329,7 @@ pub(crate) async fn read(
         });
     }
     let state = State::new(value).with_private(request.private.to_vec());
-    let found = entry.item.read(&cx, state).await?;
+    let found = found(&entry, &cx, state).await?;
     let state = found.unwrap_or_else(|| State::new(Value::null(entry.ty.clone())));
     Ok(pb::read_resource::Response {
         new_state: Some(codec::encode(&state.value, &entry.ty)?),
@@ -279,9 +339,31 @@ pub(crate) async fn read(
     })
 }
 
+/// Upgrades a state step by step. The host also calls for states of the current version, which need
+/// no upgrade.
+fn upgraded(
+    item: &dyn Resource,
+    from: i64,
+    version: i64,
+    mut json: serde_json::Value,
+) -> Outcome<serde_json::Value> {
+    let upgraders = item.upgraders();
+    for step in from..version {
+        let upgrader = upgraders.iter().find(|upgrader| upgrader.from == step);
+        let upgrader = upgrader.ok_or_else(|| {
+            let summary = format!("the state of this {} is too old", item.name());
+            let detail = format!(
+                "this provider cannot upgrade states of schema version {step}; apply with an older version of the provider first"
+            );
+            Failure::new(summary, detail)
+        })?;
+        json = (upgrader.upgrade)(json)?;
+    }
+    Ok(json)
+}
+
 pub(crate) async fn upgrade(
     entry: Arc<Entry<dyn Resource>>,
-    cx: Context,
     request: pb::upgrade_resource_state::Request,
 ) -> Outcome<pb::DynamicValue> {
     let version = entry.schema.version;
@@ -312,10 +394,7 @@ pub(crate) async fn upgrade(
             error.to_string(),
         )
     })?;
-    // The host also calls for states of the current version, which need no upgrade.
-    if request.version < version {
-        json = entry.item.upgrade(&cx, request.version, json).await?;
-    }
+    json = upgraded(&*entry.item, request.version, version, json)?;
     let state = codec::from_state_json(json, &entry.ty)?;
     // States from other programs can have null in place of empty blocks.
     codec::encode(&entry.schema.block.with_empty_blocks(state), &entry.ty)

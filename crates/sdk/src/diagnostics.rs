@@ -1,9 +1,10 @@
 //! Diagnostics of a call: errors and warnings, each with an optional attribute.
 
-use cty::{Path, PathStep};
+use cty::{Path, PathStep, Value};
 use proto::tfplugin6 as pb;
 
 use crate::State;
+use crate::typed::Model;
 
 /// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,19 @@ impl Diagnostics {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
+    pub(crate) fn from_wire(said: Vec<pb::Diagnostic>) -> Diagnostics {
+        let one = |one: pb::Diagnostic| Diagnostic {
+            severity: match one.severity() {
+                pb::diagnostic::Severity::Warning => Severity::Warning,
+                _ => Severity::Error,
+            },
+            attribute: one.attribute.as_ref().map(path_from_wire),
+            summary: one.summary,
+            detail: one.detail,
+        };
+        Diagnostics(said.into_iter().map(one).collect())
+    }
+
     pub(crate) fn into_wire(self) -> Vec<pb::Diagnostic> {
         self.0.into_iter().map(to_wire).collect()
     }
@@ -116,7 +130,7 @@ pub struct Failure {
     /// Diagnostics for the operator. Without an error, a generic one is added.
     pub diagnostics: Diagnostics,
     /// Object that exists now. After a failed create the host stores it as tainted; after a failed
-    /// update it replaces the former state.
+    /// update it replaces the former state, so it must have exactly the changes that were made.
     pub partial: Option<Box<State>>,
     /// Nothing was changed, and a retry can succeed. A Bluelink host then repeats the call; over
     /// protocol 6 it is a failure like others.
@@ -129,6 +143,19 @@ impl Failure {
         Diagnostic::error(summary, detail).into()
     }
 
+    /// Converts an error: its text is the summary, and its causes are the detail. For use with
+    /// `map_err`; authors implement `From` for errors of their own.
+    pub fn of(error: impl std::error::Error) -> Failure {
+        let mut causes = Vec::new();
+        let mut cause = error.source();
+        // The chain of causes is finite, because each error owns its cause.
+        while let Some(inner) = cause {
+            causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        Failure::new(error.to_string(), causes.join(": "))
+    }
+
     /// Sets the object that exists despite the failure.
     #[must_use]
     pub fn with_partial(self, state: State) -> Failure {
@@ -136,6 +163,12 @@ impl Failure {
             partial: Some(Box::new(state)),
             ..self
         }
+    }
+
+    /// Sets the typed object that exists despite the failure; its unknown values become null.
+    #[must_use]
+    pub fn with_object(self, object: &impl Model) -> Failure {
+        self.with_partial(State::new(object.to_object().unknown_as_null()))
     }
 
     /// Marks the failure as transient.
@@ -155,6 +188,18 @@ impl From<Diagnostic> for Failure {
             partial: None,
             transient: false,
         }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::of(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Failure {
+        Failure::of(error)
     }
 }
 
@@ -192,6 +237,20 @@ pub(crate) fn path_to_wire(path: &Path) -> pb::AttributePath {
         });
     }
     pb::AttributePath { steps }
+}
+
+/// Converts a path from the wire.
+pub(crate) fn path_from_wire(path: &pb::AttributePath) -> Path {
+    use pb::attribute_path::step::Selector;
+    let mut converted = Path::root();
+    for step in path.steps.iter().filter_map(|step| step.selector.as_ref()) {
+        converted = match step {
+            Selector::AttributeName(name) => converted.attr(name.as_str()),
+            Selector::ElementKeyString(key) => converted.index_str(key),
+            Selector::ElementKeyInt(number) => converted.index(Value::int(*number)),
+        };
+    }
+    converted
 }
 
 fn to_wire(diagnostic: Diagnostic) -> pb::Diagnostic {

@@ -69,27 +69,44 @@ mod calls;
 mod check;
 mod codec;
 mod diagnostics;
+mod function;
+mod limits;
 pub mod log;
 mod methods;
 mod object;
+mod partial;
 mod plan;
 mod provider;
 pub mod schema;
 mod serve;
 mod service;
 mod services;
+pub mod testing;
 mod transport;
+pub mod typed;
+mod validate;
 mod values;
 mod wire_schema;
 
+/// Result of a call.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
 pub use async_trait::async_trait;
 pub use codec::{from_json, to_json};
+pub use cty::{Path, Type, Value};
 pub use diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
+pub use function::{Function, FunctionError, Parameter, Signature};
 pub use object::{Object, ObjectError};
+pub use partial::Partial;
 pub use provider::{
     Change, Context, DataSource, EphemeralResource, Opened, Planned, Planning, Provider, Renewed,
-    Resource, State, import_by,
+    Resource, State, Upgrader, import_by, no_update,
 };
-pub use schema::{Attr, Block, Nested, Nesting, Schema};
+pub use schema::{Attr, Block, Nested, Nesting, Operation, Schema, Timeouts};
+pub use sdk_derive::{DataSource, Model, Resource};
 pub use serve::{Options, ServeError, main, serve, serve_with};
-pub use wire_schema::{SchemaError, SchemaFlaw};
+pub use typed::{
+    AttributeType, BlockType, Computed, Lifecycle, Lookup, Model, Named, TypedProvider, Updatable,
+    Update,
+};
+pub use validate::{SchemaError, SchemaFlaw, internal_validate};

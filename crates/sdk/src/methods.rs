@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 
 use super::service::{Service, capabilities};
 use crate::calls::{apply, diagnostics_of, failure_diagnostics, open, plan, read, renew, upgrade};
-use crate::{check, codec};
+use crate::{check, codec, function};
 
 fn not_served(method: &str) -> Status {
     Status::unimplemented(format!("this provider does not serve {method}"))
@@ -35,11 +35,13 @@ impl Wire for Service {
         let ephemeral = |name: &String| pb::get_metadata::EphemeralMetadata {
             type_name: name.clone(),
         };
+        let function = |name: &String| pb::get_metadata::FunctionMetadata { name: name.clone() };
         Ok(Response::new(pb::get_metadata::Response {
             server_capabilities: Some(capabilities()),
             resources: self.resources.keys().map(resource).collect(),
             data_sources: self.data_sources.keys().map(data).collect(),
             ephemeral_resources: self.ephemeral.keys().map(ephemeral).collect(),
+            functions: self.functions.keys().map(function).collect(),
             ..Default::default()
         }))
     }
@@ -64,7 +66,10 @@ impl Wire for Service {
         &self,
         _: Request<pb::get_functions::Request>,
     ) -> Answer<pb::get_functions::Response> {
-        Ok(Response::new(pb::get_functions::Response::default()))
+        Ok(Response::new(pb::get_functions::Response {
+            functions: self.schema.functions.clone(),
+            ..Default::default()
+        }))
     }
 
     async fn validate_provider_config(
@@ -140,7 +145,7 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
         let answer = match self
-            .run(|cx| async move { upgrade(entry?, cx, request).await })
+            .run(|_| async move { upgrade(entry?, request).await })
             .await
         {
             Ok(state) => pb::upgrade_resource_state::Response {
@@ -397,9 +402,20 @@ impl Wire for Service {
 
     async fn call_function(
         &self,
-        _: Request<pb::call_function::Request>,
+        request: Request<pb::call_function::Request>,
     ) -> Answer<pb::call_function::Response> {
-        Err(not_served("CallFunction"))
+        let request = request.into_inner();
+        let function = self.function(&request.name);
+        let outcome = self
+            .run(|cx| async move { function?.answer(&cx, request.arguments).await })
+            .await
+            .unwrap_or_else(|failure| Err(function::of_failure(failure)));
+        let mut answer = pb::call_function::Response::default();
+        match outcome {
+            Ok(result) => answer.result = Some(result),
+            Err(error) => answer.error = Some(error.into()),
+        }
+        Ok(Response::new(answer))
     }
 
     async fn unlock_state(

@@ -62,6 +62,41 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
 }
 
 impl Block {
+    /// Returns true if an attribute of the block is write-only, at any depth.
+    pub(crate) fn has_write_only(&self) -> bool {
+        fn any(attrs: &[Attr]) -> bool {
+            attrs.iter().any(|attr| {
+                attr.write_only || matches!(&attr.ty, AttrType::Nested(_, inner) if any(inner))
+            })
+        }
+        any(&self.attributes)
+            || self
+                .blocks
+                .iter()
+                .any(|nested| nested.block.has_write_only())
+    }
+
+    /// Sets write-only attributes to null: they must reach neither plan nor state.
+    pub(crate) fn without_write_only(&self, object: &Value) -> Value {
+        self.with_write_only_of(object, &Value::null(object.ty().clone()))
+    }
+
+    /// Sets write-only attributes to their values in the configuration.
+    pub(crate) fn with_write_only_of(&self, object: &Value, config: &Value) -> Value {
+        let sides = Sides {
+            prior: None,
+            proposed: object,
+            config,
+        };
+        rewrite(self, &sides, |attr, sides| {
+            let value = || match sides.config.is_null() {
+                true => Value::null(attr.ty()),
+                false => sides.config.clone(),
+            };
+            attr.write_only.then(value)
+        })
+    }
+
     /// Removes the values of an object that only the provider sets, which leaves its configuration.
     pub(crate) fn without_computed(&self, object: &Value) -> Value {
         let sides = Sides {

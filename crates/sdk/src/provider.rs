@@ -2,13 +2,15 @@
 //! [`DataSource`]s. `serve` handles processes, sockets, certificates and encodings, and calls them.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use cty::{Path, Value};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure};
+use crate::function::Function;
 use crate::plan;
 use crate::schema::Schema;
 
@@ -47,6 +49,11 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Returns the ephemeral resources. Called once, before all other calls.
     fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
+        Vec::new()
+    }
+
+    /// Returns the functions. Called once, before all other calls.
+    fn functions(&self) -> Vec<Arc<dyn Function>> {
         Vec::new()
     }
 
@@ -91,10 +98,23 @@ pub trait Resource: Send + Sync + 'static {
     /// Creates an object.
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure>;
 
-    /// Reads an object; `None` if it no longer exists.
+    /// Returns true if the object exists. Called before each read; a missing object is not read.
+    async fn exists(&self, _cx: &Context, _state: &State) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    /// Reads an object, without changing it; `None` if it no longer exists.
     async fn read(&self, cx: &Context, state: State) -> Result<Option<State>, Failure>;
 
-    /// Updates an object in place.
+    /// Returns false if objects are replaced instead of updated: then all attributes that can be
+    /// configured must be `replaces`, and `update` returns [`no_update`].
+    fn supports_update(&self) -> bool {
+        true
+    }
+
+    /// Updates an object in place; only attributes that are not `replaces` differ. If the update
+    /// fails half-way, the state keeps exactly the part of the failure's partial object; see
+    /// [`crate::Partial`].
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure>;
 
     /// Returns true if a created or updated object is stable, so that dependent operations can
@@ -116,16 +136,39 @@ pub trait Resource: Send + Sync + 'static {
         ))
     }
 
-    /// Upgrades the state of an older schema version. Takes and returns JSON. Attributes that the
-    /// schema does not have are dropped afterwards, and missing ones become null.
-    async fn upgrade(
-        &self,
-        _cx: &Context,
-        _from: i64,
-        state: serde_json::Value,
-    ) -> Result<serde_json::Value, Failure> {
-        Ok(state)
+    /// Returns the upgraders of older states, one for each older version that is supported, without
+    /// a gap up to the version before the schema's. The SDK calls them in order.
+    fn upgraders(&self) -> Vec<Upgrader> {
+        Vec::new()
     }
+}
+
+/// Upgrade of a state by one schema version.
+#[derive(Clone, Copy, Debug)]
+pub struct Upgrader {
+    /// Version of the states that it takes; it returns a state of the next version.
+    pub from: i64,
+    /// Takes and returns JSON. After the last upgrader, attributes that the schema does not have
+    /// are dropped, and missing ones become null.
+    pub upgrade: fn(serde_json::Value) -> Result<serde_json::Value, Failure>,
+}
+
+impl Upgrader {
+    /// Creates an upgrader of states of a version.
+    pub fn new(
+        from: i64,
+        upgrade: fn(serde_json::Value) -> Result<serde_json::Value, Failure>,
+    ) -> Upgrader {
+        Upgrader { from, upgrade }
+    }
+}
+
+/// Returns the failure for an update of a type whose objects are replaced instead.
+pub fn no_update(type_name: &str) -> Failure {
+    Failure::new(
+        format!("{type_name} cannot be updated in place"),
+        "its objects are replaced instead; a plan of an update is a bug in the provider",
+    )
 }
 
 /// Data source.
@@ -202,18 +245,30 @@ pub struct Renewed {
 #[derive(Clone, Debug)]
 pub struct Context {
     pub(crate) stop: CancellationToken,
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Context {
     /// Creates a context for calling a resource without a host.
     pub fn new(stop: CancellationToken) -> Context {
-        Context { stop }
+        Context {
+            stop,
+            deadline: None,
+        }
     }
 
-    /// Token that is cancelled when the host asks the provider to stop, or disconnects. The call
-    /// should then return an error soon, and leave nothing half-done.
+    /// Token that is cancelled when the host asks the provider to stop, when it disconnects, or
+    /// when the operation's time limit has passed. The call should then return an error soon, and
+    /// leave nothing half-done.
     pub fn stop(&self) -> &CancellationToken {
         &self.stop
+    }
+
+    /// Returns the time until the operation's limit, if it has one (see
+    /// [`crate::Timeouts`]); zero if it has passed. At the limit, the stop token is cancelled.
+    pub fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::provider::Provider;
 use crate::service::Service;
 use crate::services::{Broker, Controller, Healthy, Stdio};
 use crate::transport;
-use crate::wire_schema::SchemaError;
+use crate::validate::SchemaError;
 
 /// Provider protocol version.
 const PROTOCOL: u32 = 6;

@@ -2,7 +2,7 @@
 //! and the token through which StopProvider cancels running calls.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,22 +12,47 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::diagnostics::Failure;
+use crate::function::{Callable, Function};
 use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
-use crate::wire_schema::{self, SchemaError};
+use crate::validate::{SchemaError, internal_validate};
+use crate::wire_schema;
 
 /// Provider, resource type or data source, with its schema and type.
 pub(crate) struct Entry<T: ?Sized> {
     pub(crate) item: Arc<T>,
     pub(crate) schema: Schema,
     pub(crate) ty: Type,
+    pub(crate) has_write_only: bool,
 }
 
 impl<T: ?Sized> Entry<T> {
     pub(super) fn new(item: Arc<T>, schema: Schema) -> Arc<Entry<T>> {
-        let ty = schema.implied_type();
-        Arc::new(Entry { item, schema, ty })
+        Arc::new(Entry {
+            item,
+            ty: schema.implied_type(),
+            has_write_only: schema.block.has_write_only(),
+            schema,
+        })
     }
+}
+
+/// Reads the schemas of types, by name.
+fn entries<T: ?Sized>(
+    items: Vec<Arc<T>>,
+    read: impl Fn(&T) -> (&str, Schema),
+) -> BTreeMap<String, Arc<Entry<T>>> {
+    let entry = |item: Arc<T>| {
+        let (name, schema) = read(&item);
+        (name.to_owned(), Entry::new(item.clone(), schema))
+    };
+    items.into_iter().map(entry).collect()
+}
+
+fn schemas<T: ?Sized>(of: &BTreeMap<String, Arc<Entry<T>>>) -> HashMap<String, pb::Schema> {
+    let schema =
+        |(name, one): (&String, &Arc<Entry<T>>)| (name.clone(), wire_schema::to_wire(&one.schema));
+    of.iter().map(schema).collect()
 }
 
 /// Server of the protocol.
@@ -36,6 +61,7 @@ pub(crate) struct Service {
     pub(super) resources: BTreeMap<String, Arc<Entry<dyn Resource>>>,
     pub(super) data_sources: BTreeMap<String, Arc<Entry<dyn DataSource>>>,
     pub(super) ephemeral: BTreeMap<String, Arc<Entry<dyn EphemeralResource>>>,
+    pub(super) functions: BTreeMap<String, Arc<Callable>>,
     pub(super) schema: pb::get_provider_schema::Response,
     pub(super) stop: Mutex<CancellationToken>,
     pub(super) shutdown: CancellationToken,
@@ -46,71 +72,50 @@ pub(crate) struct Service {
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Service {
-    /// Reads names and schemas from the provider once. The error names the invalid schema.
+    /// Reads names and schemas from the provider once.
+    ///
+    /// # Errors
+    /// The first mistake of the author.
     pub(crate) fn new(
         provider: Arc<dyn Provider>,
         tasks: TaskTracker,
         end: CancellationToken,
     ) -> Result<Service, SchemaError> {
-        let resources: BTreeMap<_, _> = provider
-            .resources()
-            .into_iter()
-            .map(|item| {
-                (
-                    item.name().to_owned(),
-                    Entry::new(item.clone(), item.schema()),
-                )
-            })
-            .collect();
-        let data_sources: BTreeMap<_, _> = provider
-            .data_sources()
-            .into_iter()
-            .map(|item| {
-                (
-                    item.name().to_owned(),
-                    Entry::new(item.clone(), item.schema()),
-                )
-            })
-            .collect();
-        let ephemeral: BTreeMap<_, _> = provider
-            .ephemeral_resources()
-            .into_iter()
-            .map(|item| {
-                (
-                    item.name().to_owned(),
-                    Entry::new(item.clone(), item.schema()),
-                )
-            })
-            .collect();
+        // Checked at startup, so that a mistake fails before the handshake.
+        if let Some(first) = internal_validate(&*provider).into_iter().next() {
+            return Err(first);
+        }
+        let resources = entries(provider.resources(), |one| (one.name(), one.schema()));
+        let data_sources = entries(provider.data_sources(), |one| (one.name(), one.schema()));
+        let ephemeral = entries(provider.ephemeral_resources(), |one| {
+            (one.name(), one.schema())
+        });
+        let callable = |item: Arc<dyn Function>| {
+            let signature = item.signature();
+            let name = item.name().to_owned();
+            (name, Arc::new(Callable { item, signature }))
+        };
+        let functions: BTreeMap<_, _> = provider.functions().into_iter().map(callable).collect();
         let schema = provider.schema();
         let provider = Entry::new(provider, schema);
-        // Built once at startup, so that an invalid schema fails before the handshake.
-        let mut answer = pb::get_provider_schema::Response {
-            provider: Some(wire_schema::to_wire("the provider", &provider.schema)?),
+        let signature =
+            |(name, one): (&String, &Arc<Callable>)| (name.clone(), (&one.signature).into());
+        let answer = pb::get_provider_schema::Response {
+            provider: Some(wire_schema::to_wire(&provider.schema)),
             server_capabilities: Some(capabilities()),
+            resource_schemas: schemas(&resources),
+            data_source_schemas: schemas(&data_sources),
+            ephemeral_resource_schemas: schemas(&ephemeral),
+            functions: functions.iter().map(signature).collect(),
             ..Default::default()
         };
-        for (name, entry) in &resources {
-            answer
-                .resource_schemas
-                .insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
-        }
-        for (name, entry) in &data_sources {
-            answer
-                .data_source_schemas
-                .insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
-        }
-        for (name, entry) in &ephemeral {
-            answer
-                .ephemeral_resource_schemas
-                .insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
-        }
         let stop = Mutex::new(end.child_token());
         Ok(Service {
             provider,
             resources,
             data_sources,
             ephemeral,
+            functions,
             schema: answer,
             stop,
             shutdown: end,
@@ -142,6 +147,13 @@ impl Service {
             .ok_or_else(|| self.unknown_name("ephemeral resource", name))
     }
 
+    pub(super) fn function(&self, name: &str) -> Result<Arc<Callable>, Failure> {
+        self.functions
+            .get(name)
+            .cloned()
+            .ok_or_else(|| self.unknown_name("function", name))
+    }
+
     fn unknown_name(&self, what: &str, name: &str) -> Failure {
         Failure::new(
             format!("unknown {what} {name}"),
@@ -167,7 +179,7 @@ impl Service {
             .child_token();
         // Cancels the task's token if this future is dropped, that is, when the host disconnects.
         let hung_up = stop.clone().drop_guard();
-        let outcome = self.tasks.spawn(call(Context { stop })).await;
+        let outcome = self.tasks.spawn(call(Context::new(stop))).await;
         hung_up.disarm();
         // A panic must not end the process, which can serve other calls.
         outcome.unwrap_or_else(|error| {

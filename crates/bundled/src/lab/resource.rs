@@ -3,7 +3,7 @@
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Schema};
-use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, async_trait};
+use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, Upgrader, async_trait};
 
 use super::call::{Call, blocking, own_latency, undescribable};
 use super::cloud::{Change as CloudChange, Object as Stored};
@@ -388,18 +388,20 @@ impl Resource for LabResource {
         }
     }
 
-    /// Version 0 of `lab_server` had `flavor` instead of `size`.
-    async fn upgrade(
-        &self,
-        _: &Context,
-        _: i64,
-        mut state: serde_json::Value,
-    ) -> Result<serde_json::Value, Failure> {
-        if let Some(attributes) = state.as_object_mut()
-            && let Some(size) = attributes.remove("flavor")
-        {
-            attributes.insert("size".into(), size);
+    fn upgraders(&self) -> Vec<Upgrader> {
+        match self.schema().version {
+            0 => Vec::new(),
+            _ => vec![Upgrader::new(0, flavor_to_size)],
         }
-        Ok(state)
     }
+}
+
+/// Version 0 of `lab_server` had `flavor` instead of `size`.
+fn flavor_to_size(mut state: serde_json::Value) -> Result<serde_json::Value, Failure> {
+    if let Some(attributes) = state.as_object_mut()
+        && let Some(size) = attributes.remove("flavor")
+    {
+        attributes.insert("size".into(), size);
+    }
+    Ok(state)
 }

@@ -8,7 +8,7 @@ use crate::calls::failure_diagnostics;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
 
 /// Encoding of details: JSON in a bytes value in `Any`.
-const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
+pub(super) const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
 
 /// Converts a failure. The code is "transient" if a retry can help, "bad input" if an attribute is
 /// named, and "unexpected" otherwise.

@@ -6,6 +6,7 @@ mod computed_values;
 mod config;
 mod data;
 mod error;
+mod function;
 mod host;
 mod node;
 mod reply;

@@ -16,7 +16,7 @@ use super::computed_values::by_provider;
 use super::error::{log_warnings, sentence};
 use super::node::{definition, id_field};
 use super::value::{decode, encode, is_null_node};
-use crate::calls::finished;
+use crate::calls::{changed, deleted, found};
 use crate::check;
 use crate::diagnostics::{Diagnostics, Failure, Severity};
 use crate::provider::{Change, Context, Planned, Planning, Resource, State};
@@ -96,13 +96,12 @@ impl Kind {
         if said.has_errors() {
             return Err(said.into());
         }
-        log_warnings(&self.item().delete(cx, state).await?);
+        log_warnings(&deleted(&self.entry, cx, state).await?);
         Ok(())
     }
 
     async fn created(&self, cx: &Context, change: Change) -> Outcome<State> {
-        let made = self.item().create(cx, change).await.and_then(finished);
-        let mut failure = match made {
+        let mut failure = match changed(&self.entry, cx, change).await {
             Ok(state) => return Ok(state),
             Err(failure) => failure,
         };
@@ -192,7 +191,7 @@ pub(super) async fn deploy(
     };
     let made = match creates {
         true => kind.created(&cx, change).await?,
-        false => kind.item().update(&cx, change).await.and_then(finished)?,
+        false => changed(&kind.entry, &cx, change).await?,
     };
     log_warnings(&made.warnings);
     kind.log_differences(&planned.value, &made.value);
@@ -233,7 +232,7 @@ pub(super) async fn read_object(
         log_warnings(&imported.warnings);
         state = imported;
     }
-    let Some(found) = kind.item().read(&cx, state).await? else {
+    let Some(found) = found(&kind.entry, &cx, state).await? else {
         return Ok(MappingNode::default());
     };
     log_warnings(&found.warnings);

@@ -15,11 +15,11 @@ use super::host::Host;
 use super::reply::Reply;
 use super::resource::{self, Kind};
 use super::unsupported::without;
-use super::{config, data, error};
+use super::{config, data, error, function};
 use crate::diagnostics::Failure;
 use crate::provider::{Context, DataSource};
 use crate::service::{Entry, Outcome, Service};
-use crate::wire_schema::{SchemaError, SchemaFlaw};
+use crate::validate::{SchemaError, SchemaFlaw};
 
 /// Service of one provider for one host.
 pub(super) struct Server {
@@ -174,13 +174,13 @@ impl Wire for Server {
             .await
     }
 
-    /// The SDK does not support functions.
     async fn list_functions(
         &self,
         request: Request<pb::ProviderRequest>,
     ) -> Answer<pb::FunctionListResponse> {
-        let none = async { Ok(pb::FunctionList::default()) };
-        self.respond_to_host(&request.into_inner().host_id, none)
+        let functions = self.service.functions.keys().cloned().collect();
+        let all = async { Ok(pb::FunctionList { functions }) };
+        self.respond_to_host(&request.into_inner().host_id, all)
             .await
     }
 
@@ -189,8 +189,9 @@ impl Wire for Server {
         request: Request<shared::FunctionDefinitionRequest>,
     ) -> Answer<shared::FunctionDefinitionResponse> {
         let request = request.into_inner();
-        let none = Err(self.unknown("function", &request.function_name));
-        self.respond_to_host(&request.host_id, async { none }).await
+        let function = self.service.function(&request.function_name);
+        let work = async { Ok(function::definition(&*function?)) };
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn call_function(
@@ -198,8 +199,13 @@ impl Wire for Server {
         request: Request<shared::FunctionCallRequest>,
     ) -> Answer<shared::FunctionCallResponse> {
         let request = request.into_inner();
-        let none = Err(self.unknown("function", &request.function_name));
-        self.respond_to_host(&request.host_id, async { none }).await
+        let work = async {
+            let function = self.service.function(&request.function_name)?;
+            // The call has no provider configuration, as over protocol 6.
+            let call = |cx| async move { function::call(&function, &cx, request.args).await };
+            self.service.run(call).await
+        };
+        self.respond_to_host(&request.host_id, work).await
     }
 
     /// All fields are zero, which selects the host's own policy.

@@ -43,6 +43,8 @@ pub struct Attr {
     pub replaces: bool,
     /// Computed, and unchanged by an update.
     pub stable: bool,
+    /// Part of the object's identity, by which it can be imported.
+    pub identity: bool,
     /// Value if none is configured.
     pub default: Option<Value>,
     /// Check of configured values.
@@ -113,6 +115,7 @@ impl Attr {
             deprecated: String::new(),
             replaces: false,
             stable: false,
+            identity: false,
             default: None,
             check: None,
         }
@@ -200,6 +203,16 @@ impl Attr {
     pub fn stable(self) -> Attr {
         Attr {
             stable: true,
+            ..self
+        }
+    }
+
+    /// Makes the attribute a part of the object's identity, by which hosts can import the object.
+    /// Only strings, numbers, bools and lists of them can be.
+    #[must_use]
+    pub fn identity(self) -> Attr {
+        Attr {
+            identity: true,
             ..self
         }
     }

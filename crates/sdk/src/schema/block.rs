@@ -3,6 +3,7 @@
 use cty::{Type, Value};
 
 use super::attr::Attr;
+use super::timeouts::Timeouts;
 
 /// Schema of a provider, a resource type or a data source.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ pub struct Schema {
     pub version: i64,
     /// Attributes and nested blocks.
     pub block: Block,
+    /// Default time limits of operations; with them the type has a block `timeouts`.
+    pub timeouts: Option<Timeouts>,
 }
 
 /// Attributes and nested blocks.
@@ -60,6 +63,22 @@ impl Schema {
     /// Creates an empty schema of version 0.
     pub fn new() -> Schema {
         Schema::default()
+    }
+
+    /// Creates a schema of version 0 from a block.
+    pub fn of(block: Block) -> Schema {
+        Schema {
+            block,
+            ..Schema::default()
+        }
+    }
+
+    /// Adds a block `timeouts`, by which operators set the time limits of operations.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Schema {
+        self.block.blocks.push(timeouts.block());
+        self.timeouts = Some(timeouts);
+        self
     }
 
     /// Sets the version.

@@ -4,6 +4,8 @@
 mod attr;
 mod block;
 pub(crate) mod model;
+mod timeouts;
 
 pub use attr::{Attr, AttrType, Check};
 pub use block::{Block, Nested, Nesting, Schema};
+pub use timeouts::{Operation, Timeouts};

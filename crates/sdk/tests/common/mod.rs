@@ -10,53 +10,17 @@ pub use host::{Applied, Host, Plan};
 #[allow(unused_imports, reason = "not every target needs all of it")]
 pub use proposed::{attr_type, config, proposed, type_of};
 
-use std::path::PathBuf;
-
 use cty::{Type, Value};
 use proto::tfplugin6 as pb;
-use tokio::net::UnixStream;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 const LIMIT: usize = 256 << 20;
 
 /// Connects as a host does; without an identity, without TLS.
 pub async fn connect(line: &str, identity: Option<&wire::Identity>) -> Result<Channel, String> {
-    let handshake = wire::Handshake::parse(line.as_bytes()).map_err(|error| error.to_string())?;
-    handshake
-        .expect_protocol(&[5, 6])
-        .map_err(|error| error.to_string())?;
-    let path: PathBuf = handshake.address.path().ok_or("no unix socket")?.to_owned();
-    let config = match (identity, &handshake.certificate) {
-        (Some(identity), Some(certificate)) => Some(
-            wire::tls::client_config(identity, certificate).map_err(|error| error.to_string())?,
-        ),
-        (None, None) => None,
-        _ => return Err("only one side wants TLS".into()),
-    };
-    let connector = tower::service_fn(move |_: tonic::transport::Uri| {
-        let (path, config) = (path.clone(), config.clone());
-        async move {
-            let stream = UnixStream::connect(path).await?;
-            let io: Box<dyn Io> = match config {
-                None => Box::new(stream),
-                Some(config) => Box::new(
-                    wire::tls::connect(config, stream)
-                        .await
-                        .map_err(std::io::Error::other)?,
-                ),
-            };
-            Ok::<_, std::io::Error>(hyper_util::rt::TokioIo::new(io))
-        }
-    });
-    Endpoint::from_static("http://localhost")
-        .connect_with_connector(connector)
-        .await
-        .map_err(|error| format!("{error:?}"))
+    let connected = sdk::testing::connect(line, identity).await;
+    connected.map_err(|failure| format!("{failure:?}"))
 }
-
-pub trait Io: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin {}
-
-impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Io for T {}
 
 pub fn encode(value: &Value, ty: &Type) -> pb::DynamicValue {
     pb::DynamicValue {

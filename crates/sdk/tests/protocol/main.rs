@@ -153,13 +153,14 @@ async fn unsupported_methods_return_unimplemented() {
         .await
         .unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unimplemented);
-    let refused = served
+    let unknown = served
         .host
         .client
         .call_function(pb::call_function::Request::default())
         .await
-        .unwrap_err();
-    assert_eq!(refused.code(), tonic::Code::Unimplemented);
+        .unwrap();
+    let error = unknown.into_inner().error.unwrap();
+    assert!(error.text.contains("unknown function"), "{}", error.text);
     let functions = served
         .host
         .client

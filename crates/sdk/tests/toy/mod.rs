@@ -8,7 +8,7 @@ use cty::{Type, Value};
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
 use sdk::{
     Change, Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource,
-    State, async_trait,
+    State, Upgrader, async_trait,
 };
 
 #[derive(Default)]
@@ -188,19 +188,17 @@ impl Resource for ToyBox {
         sdk::import_by(&self.schema(), "id", id)
     }
 
-    async fn upgrade(
-        &self,
-        _: &Context,
-        from: i64,
-        mut state: serde_json::Value,
-    ) -> Result<serde_json::Value, Failure> {
-        let title = state
-            .as_object_mut()
-            .and_then(|state| state.remove("title"))
-            .unwrap_or_default();
-        state["name"] = title;
-        state["origin"] = format!("version {from}").into();
-        Ok(state)
+    fn upgraders(&self) -> Vec<Upgrader> {
+        let title_to_name = |mut state: serde_json::Value| {
+            let title = state
+                .as_object_mut()
+                .and_then(|state| state.remove("title"))
+                .unwrap_or_default();
+            state["name"] = title;
+            state["origin"] = "version 1".into();
+            Ok(state)
+        };
+        vec![Upgrader::new(1, title_to_name)]
     }
 }
 

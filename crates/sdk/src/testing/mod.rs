@@ -1,0 +1,20 @@
+//! Testing kit: plans and applies configurations of a provider as a host does, in this process or
+//! over the real protocol, and checks the answers by the rules of hosts.
+//!
+//! ```
+//! # use sdk::{TypedProvider, testing::TestProvider};
+//! # async fn example() -> sdk::Result<()> {
+//! # let provider = || TypedProvider::new("notes", |_, _: ()| async { Ok(()) });
+//! let test = TestProvider::in_process(provider())?;
+//! test.configure(serde_json::json!({})).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod connect;
+mod operations;
+mod start;
+
+pub use connect::connect;
+pub use operations::{Changed, Instance, Plan};
+pub use start::TestProvider;

@@ -1,0 +1,108 @@
+//! Traits of a typed resource type.
+
+use async_trait::async_trait;
+use cty::{Path, Value};
+
+use super::model::Named;
+use crate::diagnostics::{Diagnostics, Failure};
+use crate::partial::Partial;
+use crate::provider::{Context, Upgrader};
+
+/// Life cycle of the objects of a typed resource type. The client is the result of the provider's
+/// configuration. Types that can be updated in place implement [`Updatable`] as well.
+#[async_trait]
+pub trait Lifecycle: Named {
+    /// Result of the provider's configuration: a client, a connection, settings.
+    type Client: Send + Sync + 'static;
+
+    /// Creates an object. The result must have a value in every computed attribute. If the create
+    /// fails half-way, return [`Failure::with_object`] with the object as it is.
+    async fn create(cx: &Context, client: &Self::Client, planned: Self) -> Result<Self, Failure>;
+
+    /// Returns true if the object exists. Called before each read; a missing object is not read.
+    async fn exists(_cx: &Context, _client: &Self::Client, _state: &Self) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    /// Reads an object, without changing it; `None` if it no longer exists.
+    async fn read(
+        cx: &Context,
+        client: &Self::Client,
+        state: Self,
+    ) -> Result<Option<Self>, Failure>;
+
+    /// Deletes an object. An object that no longer exists is not an error.
+    async fn delete(cx: &Context, client: &Self::Client, state: Self) -> Result<(), Failure>;
+
+    /// Finds an existing object by the operator's id; `None` if there is none.
+    async fn import(
+        _cx: &Context,
+        _client: &Self::Client,
+        _id: &str,
+    ) -> Result<Option<Self>, Failure> {
+        Err(Failure::new(
+            format!("{} cannot be imported", Self::NAME),
+            "this resource type does not support import",
+        ))
+    }
+
+    /// Returns true if a created or updated object is stable; see [`crate::Resource::is_stable`].
+    async fn is_stable(
+        _cx: &Context,
+        _client: &Self::Client,
+        _state: &Self,
+    ) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    /// Validates a configuration beyond its schema. Values can be unknown.
+    fn validate(_config: &Value) -> Diagnostics {
+        Diagnostics::new()
+    }
+
+    /// Returns the upgraders of older states; see [`crate::Resource::upgraders`].
+    fn upgraders() -> Vec<Upgrader> {
+        Vec::new()
+    }
+}
+
+/// Update in place of a typed resource type.
+#[async_trait]
+pub trait Updatable: Lifecycle {
+    /// Updates an object in place. If it fails half-way, the state keeps exactly the attributes
+    /// that were committed with [`Update::commit`], so that the next apply makes the rest.
+    async fn update(
+        cx: &Context,
+        client: &Self::Client,
+        change: &mut Update<Self>,
+    ) -> Result<Self, Failure>;
+}
+
+/// Update of an object.
+#[derive(Debug)]
+pub struct Update<T> {
+    /// Object before the update.
+    pub prior: T,
+    /// Planned object; computed attributes that the update can change are unknown.
+    pub planned: T,
+    pub(super) partial: Partial,
+}
+
+impl<T: Named> Update<T> {
+    /// Records that a part of the update is done: an attribute such as `tags`, with everything in
+    /// it, or a part of one such as `network.port`, `rules.0` or `labels.env`. The value is that of
+    /// `planned`.
+    ///
+    /// # Errors
+    /// There is no such attribute.
+    pub fn commit(&mut self, path: &str) -> Result<(), Failure> {
+        self.partial.commit_from(path, &self.planned.to_object())
+    }
+
+    /// Returns true if the attribute differs between `prior` and `planned`.
+    pub fn changes(&self, name: &str) -> bool {
+        let path = Path::root().attr(name);
+        let value = |object: &T| path.apply(&object.to_object()).ok();
+        value(&self.prior) != value(&self.planned)
+    }
+}

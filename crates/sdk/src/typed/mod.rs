@@ -1,0 +1,21 @@
+//! Typed layer: structs as schemas, and traits with typed arguments, on top of the untyped
+//! [`crate::Resource`] and [`crate::DataSource`].
+
+mod attribute;
+mod computed;
+mod data;
+mod function;
+mod lifecycle;
+mod model;
+mod provider;
+mod resource;
+
+pub use attribute::{AttributeType, BlockType};
+pub use computed::Computed;
+pub use data::Lookup;
+pub use function::TypedFunction;
+pub use lifecycle::{Lifecycle, Updatable, Update};
+pub use model::{Mismatch, Model, Named};
+#[doc(hidden)]
+pub use model::{assert_computed, assert_nullable, attribute, read, with_default};
+pub use provider::TypedProvider;

@@ -1,0 +1,147 @@
+//! Structs as schemas: the trait that the derives implement, and the functions that they call.
+
+use cty::{Path, Type, Value};
+
+use super::attribute::{AttributeType, Presence};
+use crate::diagnostics::{Diagnostic, Failure};
+use crate::schema::{Attr, AttrType, Block, Schema};
+
+/// Struct whose fields are attributes and blocks: a provider configuration, or an object nested in
+/// a resource type. Implemented by `#[derive(Model)]`.
+pub trait Model: Sized + Send + Sync + 'static {
+    /// Returns the attributes and blocks.
+    fn block() -> Block;
+
+    /// Reads the fields of an object.
+    ///
+    /// # Errors
+    /// An attribute is missing, or is null or unknown where the field cannot be.
+    fn from_object(object: &Value) -> Result<Self, Mismatch>;
+
+    /// Converts to an object.
+    fn to_object(&self) -> Value;
+}
+
+/// Model with a type name: a resource type or a data source. Implemented by `#[derive(Resource)]`
+/// and `#[derive(DataSource)]`.
+pub trait Named: Model {
+    /// Type name, which begins with the provider's name: `lab_server`.
+    const NAME: &'static str;
+
+    /// Returns the schema.
+    fn schema() -> Schema;
+}
+
+/// Configuration without arguments.
+impl Model for () {
+    fn block() -> Block {
+        Block::new()
+    }
+
+    fn from_object(_: &Value) -> Result<(), Mismatch> {
+        Ok(())
+    }
+
+    fn to_object(&self) -> Value {
+        Value::empty_object()
+    }
+}
+
+/// Value that a field cannot hold.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}: {problem}", display_path(path))]
+pub struct Mismatch {
+    /// Place of the value.
+    pub path: Path,
+    /// Problem, such as "is null".
+    pub problem: String,
+}
+
+fn display_path(path: &Path) -> String {
+    path.to_string().trim_start_matches('.').to_owned()
+}
+
+impl Mismatch {
+    pub(crate) fn new(problem: impl Into<String>) -> Mismatch {
+        Mismatch {
+            path: Path::root(),
+            problem: problem.into(),
+        }
+    }
+
+    /// Extends the path by the place of the containing value.
+    pub(crate) fn within(self, outer: &Path) -> Mismatch {
+        Mismatch {
+            path: outer.join(&self.path),
+            ..self
+        }
+    }
+
+    /// Converts to the failure of a call.
+    pub(crate) fn into_failure(self) -> Failure {
+        let detail = format!("{self}; the value does not fit the type of the provider's field");
+        Diagnostic::error("the provider cannot read the object", detail)
+            .at(self.path)
+            .into()
+    }
+}
+
+/// Reads one attribute of an object.
+#[doc(hidden)]
+pub fn read<T>(
+    object: &Value,
+    name: &str,
+    from_value: impl FnOnce(&Value) -> Result<T, Mismatch>,
+) -> Result<T, Mismatch> {
+    // States of older versions can lack the attribute.
+    let value = object.get_attr(name);
+    let value = value.unwrap_or_else(|| Value::null(Type::Dynamic));
+    from_value(&value).map_err(|error| error.within(&Path::root().attr(name)))
+}
+
+/// Creates the attribute of a field, with the presence that its type says.
+#[doc(hidden)]
+pub fn attribute<T: AttributeType>(name: &str) -> Attr {
+    let attr = match T::ty() {
+        AttrType::Plain(ty) => Attr::new(name, ty),
+        AttrType::Nested(nesting, attrs) => Attr::nested(name, nesting, attrs),
+    };
+    match T::PRESENCE {
+        Presence::Required => attr.required(),
+        Presence::Optional => attr,
+        Presence::Computed => attr.computed(),
+    }
+}
+
+/// Makes an attribute optional with a default.
+#[doc(hidden)]
+pub fn with_default(attr: Attr, value: Value) -> Attr {
+    let optional = Attr {
+        required: false,
+        optional: true,
+        ..attr
+    };
+    optional.default(value)
+}
+
+/// Fails to compile unless the type can be null.
+#[doc(hidden)]
+pub const fn assert_nullable<T: AttributeType>() {
+    const {
+        assert!(
+            matches!(T::PRESENCE, Presence::Optional),
+            "`write_only` and `required` need a field of Option<T>: its value can be null in a state"
+        );
+    }
+}
+
+/// Fails to compile unless the type is computed.
+#[doc(hidden)]
+pub const fn assert_computed<T: AttributeType>() {
+    const {
+        assert!(
+            matches!(T::PRESENCE, Presence::Computed),
+            "`optional` is for a field of Computed<T>; an attribute of Option<T> is optional already"
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! Untyped resource type of a typed one: converts the arguments and results of each call.
+
+use std::pin::Pin;
+
+use async_trait::async_trait;
+use cty::Value;
+
+use super::lifecycle::{Lifecycle, Updatable, Update};
+use super::model::Mismatch;
+use super::provider::Slot;
+use crate::diagnostics::{Diagnostics, Failure};
+use crate::partial::Partial;
+use crate::provider::{Change, Context, Resource, State, Upgrader};
+use crate::schema::Schema;
+
+type Updated<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
+
+/// Update function of a type that can be updated in place.
+type UpdateFn<T> =
+    for<'a> fn(&'a Context, &'a <T as Lifecycle>::Client, &'a mut Update<T>) -> Updated<'a, T>;
+
+/// Untyped resource type of a typed one.
+pub(super) struct Typed<T: Lifecycle> {
+    slot: Slot<T::Client>,
+    schema: Schema,
+    update: Option<UpdateFn<T>>,
+}
+
+impl<T: Lifecycle> Typed<T> {
+    /// Creates a type whose objects are replaced instead of updated.
+    pub(super) fn immutable(slot: Slot<T::Client>) -> Typed<T> {
+        Typed {
+            slot,
+            schema: T::schema(),
+            update: None,
+        }
+    }
+
+    /// Converts a value, with the write-only values of the configuration.
+    fn object(&self, value: &Value, config: Option<&Value>) -> Result<T, Failure> {
+        let filled = config
+            .filter(|_| self.schema.block.has_write_only())
+            .map(|config| self.schema.block.with_write_only_of(value, config));
+        T::from_object(filled.as_ref().unwrap_or(value)).map_err(Mismatch::into_failure)
+    }
+
+    /// Converts an object to a state. `base` has the parts that the struct does not have.
+    fn state(&self, object: &T, base: &Value) -> State {
+        State::new(self.schema.with_timeouts_of(object.to_object(), base))
+    }
+
+    /// Completes the partial object of a failure.
+    fn failure(&self, mut failure: Failure, base: &Value) -> Failure {
+        if let Some(partial) = &mut failure.partial {
+            let value = partial.value.unknown_as_null();
+            partial.value = self.schema.with_timeouts_of(value, base);
+        }
+        failure
+    }
+}
+
+impl<T: Updatable> Typed<T> {
+    /// Creates a type whose objects can be updated in place.
+    pub(super) fn updatable(slot: Slot<T::Client>) -> Typed<T> {
+        Typed {
+            update: Some(|cx, client, change| T::update(cx, client, change)),
+            ..Typed::immutable(slot)
+        }
+    }
+}
+
+#[async_trait]
+impl<T: Lifecycle> Resource for Typed<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn schema(&self) -> Schema {
+        self.schema.clone()
+    }
+
+    fn supports_update(&self) -> bool {
+        self.update.is_some()
+    }
+
+    async fn validate(&self, _: &Context, config: &Value) -> Diagnostics {
+        T::validate(config)
+    }
+
+    async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure> {
+        let client = self.slot.client()?;
+        let planned = self.object(&change.planned, Some(&change.config))?;
+        match T::create(cx, &client, planned).await {
+            Ok(made) => Ok(self.state(&made, &change.planned)),
+            Err(failure) => Err(self.failure(failure, &change.planned)),
+        }
+    }
+
+    async fn exists(&self, cx: &Context, state: &State) -> Result<bool, Failure> {
+        let object = self.object(&state.value, None)?;
+        T::exists(cx, &*self.slot.client()?, &object).await
+    }
+
+    async fn read(&self, cx: &Context, state: State) -> Result<Option<State>, Failure> {
+        let client = self.slot.client()?;
+        let object = self.object(&state.value, None)?;
+        let found = T::read(cx, &client, object).await?;
+        Ok(found.map(|found| self.state(&found, &state.value)))
+    }
+
+    async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure> {
+        let Some(update) = self.update else {
+            return Err(crate::provider::no_update(T::NAME));
+        };
+        let client = self.slot.client()?;
+        let mut typed = Update {
+            prior: self.object(&change.prior, None)?,
+            planned: self.object(&change.planned, Some(&change.config))?,
+            partial: Partial::of(&change),
+        };
+        match update(cx, &client, &mut typed).await {
+            Ok(made) => Ok(self.state(&made, &change.planned)),
+            Err(failure) => {
+                let failure = typed.partial.attach_to(failure);
+                Err(self.failure(failure, &change.planned))
+            }
+        }
+    }
+
+    async fn is_stable(&self, cx: &Context, state: &State) -> Result<bool, Failure> {
+        let object = self.object(&state.value, None)?;
+        T::is_stable(cx, &*self.slot.client()?, &object).await
+    }
+
+    async fn delete(&self, cx: &Context, state: State) -> Result<Diagnostics, Failure> {
+        let client = self.slot.client()?;
+        let object = self.object(&state.value, None)?;
+        let deleted = T::delete(cx, &client, object).await;
+        deleted.map_err(|failure| self.failure(failure, &state.value))?;
+        Ok(Diagnostics::new())
+    }
+
+    async fn import(&self, cx: &Context, id: &str) -> Result<State, Failure> {
+        let client = self.slot.client()?;
+        let found = T::import(cx, &client, id).await?;
+        let found = found.ok_or_else(|| {
+            let summary = format!("there is no {} {id}", T::NAME);
+            Failure::new(
+                summary,
+                "look up the id in the system that the provider manages",
+            )
+        })?;
+        Ok(self.state(&found, &self.schema.empty_value()))
+    }
+
+    fn upgraders(&self) -> Vec<Upgrader> {
+        T::upgraders()
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the typed layer, through the testing kit: in process and over the real protocol.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod fields;
+mod notes;
+mod partial;
+mod s4;
+mod store;
+
+#[allow(dead_code, reason = "its main is not called")]
+#[path = "../../examples/notes.rs"]
+mod notes_provider;
