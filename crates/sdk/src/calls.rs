@@ -8,12 +8,14 @@ use cty::Value;
 use proto::tfplugin6 as pb;
 use tokio::time::{Instant, sleep};
 
-use crate::codec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
 use crate::limits::within_limit;
-use crate::provider::{Change, Context, EphemeralResource, Planning, Resource, State};
+use crate::provider::{
+    Change, Context, DataSource, EphemeralResource, MovedState, Planning, Resource, State,
+};
 use crate::schema::Operation;
 use crate::service::{Entry, Outcome};
+use crate::{codec, identity};
 
 /// Returns the diagnostics of a failure; adds an error if they have no error.
 pub(crate) fn failure_diagnostics(failure: Failure) -> Diagnostics {
@@ -37,15 +39,42 @@ fn private_of(state: &State, former: &[u8]) -> proto::Bytes {
     }
 }
 
+/// Reads a data source.
+pub(crate) async fn read_data(
+    entry: Arc<Entry<dyn DataSource>>,
+    cx: Context,
+    request: pb::read_data_source::Request,
+) -> Outcome<pb::read_data_source::Response> {
+    let config = codec::decode(request.config, &entry.ty)?;
+    let mut answer = pb::read_data_source::Response::default();
+    match entry.item.read(&cx, config).await {
+        Ok(found) => answer.state = Some(codec::encode(&found, &entry.ty)?),
+        Err(failure) => {
+            let deferred = failure.deferral(request.client_capabilities.as_ref());
+            answer.deferred = Some(deferred.ok_or(failure)?);
+            // The host requires a value, which it does not use.
+            answer.state = Some(codec::encode(&Value::unknown(entry.ty.clone()), &entry.ty)?);
+        }
+    }
+    Ok(answer)
+}
+
 pub(crate) async fn open(
     entry: Arc<Entry<dyn EphemeralResource>>,
     cx: Context,
     request: pb::open_ephemeral_resource::Request,
 ) -> Outcome<pb::open_ephemeral_resource::Response> {
-    let opened = entry
-        .item
-        .open(&cx, codec::decode(request.config, &entry.ty)?)
-        .await?;
+    let config = codec::decode(request.config, &entry.ty)?;
+    let opened = match entry.item.open(&cx, config).await {
+        Ok(opened) => opened,
+        Err(failure) => {
+            let deferred = failure.deferral(request.client_capabilities.as_ref());
+            return Ok(pb::open_ephemeral_resource::Response {
+                deferred: Some(deferred.ok_or(failure)?),
+                ..Default::default()
+            });
+        }
+    };
     Ok(pb::open_ephemeral_resource::Response {
         result: Some(codec::encode(&opened.value, &entry.ty)?),
         private: Some(opened.private.into()),
@@ -94,19 +123,26 @@ pub(crate) async fn plan(
         answer.diagnostics = diagnostics.into_wire();
         return Ok(answer);
     }
-    let planned = entry
-        .item
-        .plan(
-            &cx,
-            Planning {
-                schema: &entry.schema,
-                prior,
-                proposed,
-                config,
-                private,
-            },
-        )
-        .await?;
+    let planning = Planning {
+        schema: &entry.schema,
+        prior,
+        proposed,
+        config,
+        private,
+    };
+    // The plan of the prior object has its identity, which a plan cannot change.
+    answer.planned_identity = identity::of(&entry, &planning.prior)?;
+    let planned = match entry.item.plan(&cx, planning.clone()).await {
+        Ok(planned) => planned,
+        Err(failure) => {
+            answer.deferred = failure.deferral(request.client_capabilities.as_ref());
+            if answer.deferred.is_none() {
+                return Err(failure);
+            }
+            // The host shows what is known of a deferred object.
+            planning.by_default()
+        }
+    };
     answer.planned_state = Some(codec::encode(&planned.value, &entry.ty)?);
     answer.requires_replace = planned.replace.iter().map(path_to_wire).collect();
     answer.planned_private = planned.private.into();
@@ -159,6 +195,7 @@ pub(crate) async fn apply(
                 private_of(&state, &former)
             };
             answer.new_state = Some(codec::encode(&state.value, &entry.ty)?);
+            answer.new_identity = identity::of(&entry, &state.value)?;
             answer.diagnostics = state.warnings.into_wire();
         }
         Err(mut failure) => {
@@ -168,6 +205,7 @@ pub(crate) async fn apply(
                 .take()
                 .map_or_else(|| State::new(keep), |partial| *partial);
             answer.private = private_of(&state, &former);
+            answer.new_identity = identity::of(&entry, &state.value)?;
             match codec::encode(&state.value, &entry.ty) {
                 Ok(value) => answer.new_state = Some(value),
                 // A value that cannot be encoded would hide the failure itself, so both are
@@ -329,12 +367,91 @@ pub(crate) async fn read(
         });
     }
     let state = State::new(value).with_private(request.private.to_vec());
-    let found = found(&entry, &cx, state).await?;
+    let found = match found(&entry, &cx, state).await {
+        Ok(found) => found,
+        Err(failure) => {
+            let deferred = failure.deferral(request.client_capabilities.as_ref());
+            let deferred = deferred.ok_or(failure)?;
+            return Ok(pb::read_resource::Response {
+                new_state: request.current_state,
+                private: request.private,
+                new_identity: request.current_identity,
+                deferred: Some(deferred),
+                ..Default::default()
+            });
+        }
+    };
     let state = found.unwrap_or_else(|| State::new(Value::null(entry.ty.clone())));
     Ok(pb::read_resource::Response {
         new_state: Some(codec::encode(&state.value, &entry.ty)?),
+        new_identity: identity::of(&entry, &state.value)?,
         private: private_of(&state, &request.private),
         diagnostics: state.warnings.into_wire(),
+        ..Default::default()
+    })
+}
+
+/// Imports an object by its id or its identity.
+pub(crate) async fn import(
+    entry: Arc<Entry<dyn Resource>>,
+    cx: Context,
+    request: pb::import_resource_state::Request,
+) -> Outcome<pb::import_resource_state::Response> {
+    let id = match request.identity {
+        None => request.id,
+        Some(data) => {
+            let identity = identity::decode(&entry, data)?;
+            entry.item.import_id(&identity).ok_or_else(|| {
+                let summary = format!("{} cannot be imported by its identity", entry.item.name());
+                Failure::new(summary, "import the object by its id instead")
+            })?
+        }
+    };
+    let imported = entry.item.import(&cx, &id).await;
+    let mut answer = pb::import_resource_state::Response::default();
+    match imported {
+        Ok(state) => {
+            let state = storable(&entry, state);
+            answer
+                .imported_resources
+                .push(pb::import_resource_state::ImportedResource {
+                    type_name: request.type_name,
+                    state: Some(codec::encode(&state.value, &entry.ty)?),
+                    identity: identity::of(&entry, &state.value)?,
+                    private: state.private.into(),
+                });
+            answer.diagnostics = state.warnings.into_wire();
+        }
+        Err(failure) => {
+            let deferred = failure.deferral(request.client_capabilities.as_ref());
+            answer.deferred = Some(deferred.ok_or(failure)?);
+        }
+    }
+    Ok(answer)
+}
+
+/// Converts the state of an object of another type.
+pub(crate) fn moved(
+    entry: &Entry<dyn Resource>,
+    request: pb::move_resource_state::Request,
+) -> Outcome<pb::move_resource_state::Response> {
+    let raw = request.source_state.unwrap_or_default();
+    let from = MovedState {
+        provider: request.source_provider_address,
+        type_name: request.source_type_name,
+        version: request.source_schema_version,
+        state: serde_json::from_slice(&raw.json)?,
+    };
+    let json = entry.item.move_state(&from)?.ok_or_else(|| {
+        let (old, new) = (&from.type_name, entry.item.name());
+        let detail = format!("{new} does not support objects of {old}; remove the moved block");
+        Failure::new(format!("cannot move an object from {old} to {new}"), detail)
+    })?;
+    let value = codec::from_state_json(json, &entry.ty)?;
+    let state = storable(entry, State::new(value));
+    Ok(pb::move_resource_state::Response {
+        target_state: Some(codec::encode(&state.value, &entry.ty)?),
+        target_identity: identity::of(entry, &state.value)?,
         ..Default::default()
     })
 }

@@ -135,6 +135,33 @@ pub struct Failure {
     /// Nothing was changed, and a retry can succeed. A Bluelink host then repeats the call; over
     /// protocol 6 it is a failure like others.
     pub transient: bool,
+    /// The call cannot be made yet, for this reason. A host that supports deferral then defers the
+    /// object; for other hosts it is a failure like others.
+    pub deferred: Option<Deferral>,
+}
+
+/// Reason for which a call cannot be made yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferral {
+    /// Unknown values in the configuration of the object.
+    ConfigUnknown,
+    /// Unknown values in the configuration of the provider.
+    ProviderConfigUnknown,
+    /// Something that the object needs does not exist yet.
+    AbsentPrerequisite,
+}
+
+impl Deferral {
+    pub(crate) fn into_wire(self) -> pb::Deferred {
+        let reason = match self {
+            Deferral::ConfigUnknown => pb::deferred::Reason::ResourceConfigUnknown,
+            Deferral::ProviderConfigUnknown => pb::deferred::Reason::ProviderConfigUnknown,
+            Deferral::AbsentPrerequisite => pb::deferred::Reason::AbsentPrereq,
+        };
+        pb::Deferred {
+            reason: reason.into(),
+        }
+    }
 }
 
 impl Failure {
@@ -171,6 +198,24 @@ impl Failure {
         self.with_partial(State::new(object.to_object().unknown_as_null()))
     }
 
+    /// Returns the deferral to answer with, if the host allows it.
+    pub(crate) fn deferral(
+        &self,
+        capabilities: Option<&pb::ClientCapabilities>,
+    ) -> Option<pb::Deferred> {
+        let allowed = capabilities.is_some_and(|host| host.deferral_allowed);
+        self.deferred.filter(|_| allowed).map(Deferral::into_wire)
+    }
+
+    /// Marks the failure as a call that cannot be made yet.
+    #[must_use]
+    pub fn deferred(self, reason: Deferral) -> Failure {
+        Failure {
+            deferred: Some(reason),
+            ..self
+        }
+    }
+
     /// Marks the failure as transient.
     #[must_use]
     pub fn transient(self) -> Failure {
@@ -187,6 +232,7 @@ impl From<Diagnostic> for Failure {
             diagnostics: one.into(),
             partial: None,
             transient: false,
+            deferred: None,
         }
     }
 }
@@ -209,6 +255,7 @@ impl From<Diagnostics> for Failure {
             diagnostics,
             partial: None,
             transient: false,
+            deferred: None,
         }
     }
 }

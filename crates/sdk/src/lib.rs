@@ -70,6 +70,7 @@ mod check;
 mod codec;
 mod diagnostics;
 mod function;
+mod identity;
 mod limits;
 pub mod log;
 mod methods;
@@ -94,13 +95,13 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 pub use async_trait::async_trait;
 pub use codec::{from_json, to_json};
 pub use cty::{Path, Type, Value};
-pub use diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
+pub use diagnostics::{Deferral, Diagnostic, Diagnostics, Failure, Severity};
 pub use function::{Function, FunctionError, Parameter, Signature};
 pub use object::{Object, ObjectError};
 pub use partial::Partial;
 pub use provider::{
-    Change, Context, DataSource, EphemeralResource, Opened, Planned, Planning, Provider, Renewed,
-    Resource, State, Upgrader, import_by, no_update,
+    Change, Context, DataSource, EphemeralResource, MovedState, Opened, Planned, Planning,
+    Provider, Renewed, Resource, State, Upgrader, import_by, no_update,
 };
 pub use schema::{Attr, Block, Nested, Nesting, Operation, Schema, Timeouts};
 pub use sdk_derive::{DataSource, Model, Resource};

@@ -9,8 +9,11 @@ use proto::tfplugin6::provider_server::Provider as Wire;
 use tonic::{Request, Response, Status};
 
 use super::service::{Service, capabilities};
-use crate::calls::{apply, diagnostics_of, failure_diagnostics, open, plan, read, renew, upgrade};
-use crate::{check, codec, function};
+use crate::calls::{
+    apply, diagnostics_of, failure_diagnostics, import, moved, open, plan, read, read_data, renew,
+    upgrade,
+};
+use crate::{check, codec, function, identity};
 
 fn not_served(method: &str) -> Status {
     Status::unimplemented(format!("this provider does not serve {method}"))
@@ -57,9 +60,16 @@ impl Wire for Service {
         &self,
         _: Request<pb::get_resource_identity_schemas::Request>,
     ) -> Answer<pb::get_resource_identity_schemas::Response> {
-        Ok(Response::new(
-            pb::get_resource_identity_schemas::Response::default(),
-        ))
+        let with_identity = self
+            .resources
+            .iter()
+            .filter(|(_, one)| one.identity.is_some());
+        let schemas =
+            with_identity.map(|(name, one)| (name.clone(), identity::schema(&one.schema)));
+        Ok(Response::new(pb::get_resource_identity_schemas::Response {
+            identity_schemas: schemas.collect(),
+            ..Default::default()
+        }))
     }
 
     async fn get_functions(
@@ -231,25 +241,13 @@ impl Wire for Service {
     ) -> Answer<pb::import_resource_state::Response> {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let state = entry.item.import(&cx, &request.id).await?;
-            let imported = pb::import_resource_state::ImportedResource {
-                type_name: request.type_name,
-                state: Some(codec::encode(&state.value, &entry.ty)?),
-                private: state.private.into(),
+        let answer = self
+            .run(|cx| async move { import(entry?, cx, request).await })
+            .await
+            .unwrap_or_else(|failure| pb::import_resource_state::Response {
+                diagnostics: failure_diagnostics(failure).into_wire(),
                 ..Default::default()
-            };
-            Ok((imported, state.warnings))
-        });
-        let mut answer = pb::import_resource_state::Response::default();
-        match outcome.await {
-            Ok((imported, warnings)) => {
-                answer.imported_resources.push(imported);
-                answer.diagnostics = warnings.into_wire();
-            }
-            Err(failure) => answer.diagnostics = failure_diagnostics(failure).into_wire(),
-        }
+            });
         Ok(Response::new(answer))
     }
 
@@ -259,21 +257,13 @@ impl Wire for Service {
     ) -> Answer<pb::read_data_source::Response> {
         let request = request.into_inner();
         let entry = self.data_source(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let config = codec::decode(request.config, &entry.ty)?;
-            codec::encode(&entry.item.read(&cx, config).await?, &entry.ty)
-        });
-        let answer = match outcome.await {
-            Ok(state) => pb::read_data_source::Response {
-                state: Some(state),
-                ..Default::default()
-            },
-            Err(failure) => pb::read_data_source::Response {
+        let answer = self
+            .run(|cx| async move { read_data(entry?, cx, request).await })
+            .await
+            .unwrap_or_else(|failure| pb::read_data_source::Response {
                 diagnostics: failure_diagnostics(failure).into_wire(),
                 ..Default::default()
-            },
-        };
+            });
         Ok(Response::new(answer))
     }
 
@@ -296,16 +286,35 @@ impl Wire for Service {
 
     async fn upgrade_resource_identity(
         &self,
-        _: Request<pb::upgrade_resource_identity::Request>,
+        request: Request<pb::upgrade_resource_identity::Request>,
     ) -> Answer<pb::upgrade_resource_identity::Response> {
-        Err(not_served("UpgradeResourceIdentity"))
+        let request = request.into_inner();
+        let entry = self.resource(&request.type_name);
+        let outcome = self
+            .run(|_| async move { identity::upgrade(&*entry?, request) })
+            .await;
+        let mut answer = pb::upgrade_resource_identity::Response::default();
+        match outcome {
+            Ok(identity) => answer.upgraded_identity = Some(identity),
+            Err(failure) => answer.diagnostics = failure_diagnostics(failure).into_wire(),
+        }
+        Ok(Response::new(answer))
     }
 
     async fn move_resource_state(
         &self,
-        _: Request<pb::move_resource_state::Request>,
+        request: Request<pb::move_resource_state::Request>,
     ) -> Answer<pb::move_resource_state::Response> {
-        Err(not_served("MoveResourceState"))
+        let request = request.into_inner();
+        let entry = self.resource(&request.target_type_name);
+        let answer = self
+            .run(|_| async move { moved(&*entry?, request) })
+            .await
+            .unwrap_or_else(|failure| pb::move_resource_state::Response {
+                diagnostics: failure_diagnostics(failure).into_wire(),
+                ..Default::default()
+            });
+        Ok(Response::new(answer))
     }
 
     async fn generate_resource_config(

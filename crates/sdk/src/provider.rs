@@ -136,11 +136,45 @@ pub trait Resource: Send + Sync + 'static {
         ))
     }
 
+    /// Returns the id by which [`Resource::import`] finds the object with an identity: the
+    /// attributes that are marked as `identity`. The default supports identities of one string.
+    fn import_id(&self, identity: &Value) -> Option<String> {
+        crate::identity::only_text(identity)
+    }
+
+    /// Upgrades a stored identity of an older identity version. Takes and returns JSON.
+    fn upgrade_identity(
+        &self,
+        _from: i64,
+        identity: serde_json::Value,
+    ) -> Result<serde_json::Value, Failure> {
+        Ok(identity)
+    }
+
+    /// Converts the state of an object of another type, for a `moved` block from that type to this
+    /// one. Returns JSON of this type's current version; `None` if that type is not supported.
+    fn move_state(&self, _from: &MovedState) -> Result<Option<serde_json::Value>, Failure> {
+        Ok(None)
+    }
+
     /// Returns the upgraders of older states, one for each older version that is supported, without
     /// a gap up to the version before the schema's. The SDK calls them in order.
     fn upgraders(&self) -> Vec<Upgrader> {
         Vec::new()
     }
+}
+
+/// State of an object of another type, to be moved to this one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MovedState {
+    /// Address of its provider, such as `registry.terraform.io/hashicorp/null`.
+    pub provider: String,
+    /// Name of its type.
+    pub type_name: String,
+    /// Schema version of the state.
+    pub version: i64,
+    /// State as JSON.
+    pub state: serde_json::Value,
 }
 
 /// Upgrade of a state by one schema version.

@@ -23,6 +23,8 @@ pub(crate) struct Entry<T: ?Sized> {
     pub(crate) item: Arc<T>,
     pub(crate) schema: Schema,
     pub(crate) ty: Type,
+    /// Type of identities, if the type has them.
+    pub(crate) identity: Option<Type>,
     pub(crate) has_write_only: bool,
 }
 
@@ -31,6 +33,7 @@ impl<T: ?Sized> Entry<T> {
         Arc::new(Entry {
             item,
             ty: schema.implied_type(),
+            identity: schema.identity_type(),
             has_write_only: schema.block.has_write_only(),
             schema,
         })
@@ -209,6 +212,7 @@ pub(super) fn capabilities() -> pb::ServerCapabilities {
     pb::ServerCapabilities {
         plan_destroy: true,
         get_provider_schema_optional: true,
+        move_resource_state: true,
         ..Default::default()
     }
 }

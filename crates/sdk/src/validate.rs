@@ -54,6 +54,9 @@ pub enum SchemaFlaw {
     /// The type cannot be updated, but a change of the attribute would be an update.
     #[error("objects of this type cannot be updated, so the attribute must be `replaces`")]
     NoUpdate,
+    /// An update could change the identity.
+    #[error("identity cannot change: it must be `replaces`, and `stable` if it is computed")]
+    IdentityChanges,
     /// The attribute cannot be a part of the identity.
     #[error("only strings, numbers, bools and lists of them that are stored can be identity")]
     Identity,
@@ -327,6 +330,10 @@ impl Check {
             self.add(place, SchemaFlaw::Identity);
         }
         let configured = attr.required || attr.optional;
+        let chosen = attr.computed && attr.default.is_none();
+        if attr.identity && (configured && !attr.replaces || chosen && !attr.stable) {
+            self.add(place, SchemaFlaw::IdentityChanges);
+        }
         if place.replaced && configured && !attr.replaces && !attr.write_only {
             self.add(place, SchemaFlaw::NoUpdate);
         }

@@ -134,8 +134,13 @@ fn s4_03_mistakes_in_attributes_are_reported_with_their_place() {
             "id: the attribute id must be computed",
         ),
         (
-            Attr::strings("b").identity(),
+            Attr::strings("b").replaces().identity(),
             "b: only strings, numbers, bools",
+        ),
+        (Attr::string("b").identity(), "b: identity cannot change"),
+        (
+            Attr::string("b").computed().identity(),
+            "b: identity cannot change",
         ),
         (Attr::string("count"), "count: the name is reserved"),
         (Attr::string("for_each"), "for_each: the name is reserved"),

@@ -10,6 +10,8 @@ use super::timeouts::Timeouts;
 pub struct Schema {
     /// Version, to be raised when the state of an older version must be upgraded.
     pub version: i64,
+    /// Version of the identity, to be raised when stored identities must be upgraded.
+    pub identity_version: i64,
     /// Attributes and nested blocks.
     pub block: Block,
     /// Default time limits of operations; with them the type has a block `timeouts`.

@@ -12,6 +12,7 @@
 //! ```
 
 mod connect;
+mod migrations;
 mod operations;
 mod start;
 

@@ -1,7 +1,7 @@
 //! Operations of a test: validation, plan, apply, read, import, data sources and functions.
 
-use cty::Value;
 use cty::plan::{assert_object_compatible, assert_plan_valid};
+use cty::{Type, Value};
 use proto::tfplugin6 as pb;
 use serde_json::Value as Json;
 
@@ -138,8 +138,17 @@ impl TestProvider {
     /// # Errors
     /// The provider refused the configuration.
     pub async fn configure(&self, config: Json) -> Result<Diagnostics, Failure> {
+        let schema = &self.service.provider.schema;
+        self.configure_value(config_value("the provider", schema, config)?)
+            .await
+    }
+
+    /// Configures the provider with a value, which can have unknown parts as in a plan.
+    ///
+    /// # Errors
+    /// As [`TestProvider::configure`].
+    pub async fn configure_value(&self, value: Value) -> Result<Diagnostics, Failure> {
         let entry = &self.service.provider;
-        let value = config_value("the provider", &entry.schema, config)?;
         let config = Some(codec::encode(&value, &entry.ty)?);
         let request = pb::validate_provider_config::Request {
             config: config.clone(),
@@ -218,10 +227,7 @@ impl TestProvider {
                 .map(|prior| prior.private.clone())
                 .unwrap_or_default()
                 .into(),
-            client_capabilities: Some(pb::ClientCapabilities {
-                deferral_allowed: true,
-                write_only_attributes_allowed: true,
-            }),
+            client_capabilities: Some(CAPABILITIES),
             ..Default::default()
         };
         let answer = ask!(self, plan_resource_change, request)?;
@@ -326,7 +332,7 @@ impl TestProvider {
         let object = Instance {
             type_name: entry.item.name().to_owned(),
             private: answer.private.to_vec(),
-            identity: None,
+            identity: identity_of(entry, answer.new_identity)?,
             tainted: failed && plan.prior.is_null(),
             value,
         };
@@ -346,14 +352,19 @@ impl TestProvider {
             type_name: object.type_name.clone(),
             current_state: Some(codec::encode(&object.value, &entry.ty)?),
             private: object.private.clone().into(),
+            client_capabilities: Some(CAPABILITIES),
             ..Default::default()
         };
         let answer = ask!(self, read_resource, request)?;
         accepted(answer.diagnostics)?;
+        if let Some(deferred) = &answer.deferred {
+            return Err(deferred_failure(deferred));
+        }
         let value = codec::decode(answer.new_state, &entry.ty)?;
         let found = Instance {
             value,
             private: answer.private.to_vec(),
+            identity: identity_of(&entry, answer.new_identity)?,
             ..object.clone()
         };
         Ok((!found.value.is_null()).then_some(found))
@@ -372,6 +383,31 @@ impl TestProvider {
         self.imported(request).await
     }
 
+    /// Imports an object by its identity, and reads it.
+    ///
+    /// # Errors
+    /// As [`TestProvider::import`].
+    pub async fn import_by_identity(
+        &self,
+        type_name: &str,
+        identity: Json,
+    ) -> Result<Instance, Failure> {
+        let entry = self.service.resource(type_name)?;
+        let ty = entry
+            .identity
+            .clone()
+            .unwrap_or_else(|| Type::object([("", Type::String); 0]));
+        let value = codec::from_state_json(identity, &ty)?;
+        let request = pb::import_resource_state::Request {
+            type_name: type_name.to_owned(),
+            identity: Some(pb::ResourceIdentityData {
+                identity_data: Some(codec::encode(&value, &ty)?),
+            }),
+            ..Default::default()
+        };
+        self.imported(request).await
+    }
+
     async fn imported(
         &self,
         request: pb::import_resource_state::Request,
@@ -379,6 +415,9 @@ impl TestProvider {
         let entry = self.service.resource(&request.type_name)?;
         let answer = ask!(self, import_resource_state, request)?;
         accepted(answer.diagnostics)?;
+        if let Some(deferred) = &answer.deferred {
+            return Err(deferred_failure(deferred));
+        }
         let none = || Failure::new("the import found no object", "");
         let imported = answer
             .imported_resources
@@ -389,7 +428,7 @@ impl TestProvider {
             type_name: imported.type_name,
             value: codec::decode(imported.state, &entry.ty)?,
             private: imported.private.to_vec(),
-            identity: None,
+            identity: identity_of(&entry, imported.identity)?,
             tainted: false,
         };
         self.read(&object).await?.ok_or_else(none)
@@ -453,36 +492,30 @@ impl TestProvider {
             }
         }
     }
+}
 
-    /// Upgrades a stored state of an older schema version.
-    ///
-    /// # Errors
-    /// The upgrade failed.
-    pub async fn upgrade(
-        &self,
-        type_name: &str,
-        version: i64,
-        state: Json,
-    ) -> Result<Instance, Failure> {
-        let entry = self.service.resource(type_name)?;
-        let request = pb::upgrade_resource_state::Request {
-            type_name: type_name.to_owned(),
-            version,
-            raw_state: Some(pb::RawState {
-                json: state.to_string().into_bytes().into(),
-                ..Default::default()
-            }),
-        };
-        let answer = ask!(self, upgrade_resource_state, request)?;
-        accepted(answer.diagnostics)?;
-        Ok(Instance {
-            type_name: type_name.to_owned(),
-            value: codec::decode(answer.upgraded_state, &entry.ty)?,
-            private: Vec::new(),
-            identity: None,
-            tainted: false,
-        })
+/// Capabilities of the test as a host.
+const CAPABILITIES: pb::ClientCapabilities = pb::ClientCapabilities {
+    deferral_allowed: true,
+    write_only_attributes_allowed: true,
+};
+
+pub(super) fn identity_of(
+    entry: &Entry<dyn Resource>,
+    data: Option<pb::ResourceIdentityData>,
+) -> Result<Option<Json>, Failure> {
+    match (data, &entry.identity) {
+        (Some(data), Some(ty)) => Ok(Some(json_of(&codec::decode(data.identity_data, ty)?))),
+        _ => Ok(None),
     }
+}
+
+fn deferred_failure(deferred: &pb::Deferred) -> Failure {
+    let reason = deferred.reason().as_str_name();
+    Failure::new(
+        "the provider deferred the call",
+        format!("its reason is {reason}"),
+    )
 }
 
 fn violations(problem: &str, found: Vec<(cty::Path, String)>) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use cty::{Path, Value};
 use super::model::Named;
 use crate::diagnostics::{Diagnostics, Failure};
 use crate::partial::Partial;
-use crate::provider::{Context, Upgrader};
+use crate::provider::{Context, MovedState, Upgrader};
 
 /// Life cycle of the objects of a typed resource type. The client is the result of the provider's
 /// configuration. Types that can be updated in place implement [`Updatable`] as well.
@@ -44,6 +44,16 @@ pub trait Lifecycle: Named {
             format!("{} cannot be imported", Self::NAME),
             "this resource type does not support import",
         ))
+    }
+
+    /// Returns the id for [`Lifecycle::import`] of an identity; see [`crate::Resource::import_id`].
+    fn import_id(identity: &Value) -> Option<String> {
+        crate::identity::only_text(identity)
+    }
+
+    /// Converts the state of an object of another type; see [`crate::Resource::move_state`].
+    fn move_state(_from: &MovedState) -> Result<Option<serde_json::Value>, Failure> {
+        Ok(None)
     }
 
     /// Returns true if a created or updated object is stable; see [`crate::Resource::is_stable`].

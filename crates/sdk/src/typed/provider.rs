@@ -12,7 +12,7 @@ use super::function::{self, TypedFunction};
 use super::lifecycle::{Lifecycle, Updatable};
 use super::model::Model;
 use super::resource;
-use crate::diagnostics::{Diagnostics, Failure};
+use crate::diagnostics::{Deferral, Diagnostics, Failure};
 use crate::function::Function;
 use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
@@ -56,7 +56,8 @@ impl<C> Slot<C> {
                 format!(
                     "{place} is unknown until an apply; apply the resources it depends on first"
                 ),
-            )),
+            )
+            .deferred(Deferral::ProviderConfigUnknown)),
         }
     }
 

@@ -10,7 +10,7 @@ use super::model::Mismatch;
 use super::provider::Slot;
 use crate::diagnostics::{Diagnostics, Failure};
 use crate::partial::Partial;
-use crate::provider::{Change, Context, Resource, State, Upgrader};
+use crate::provider::{Change, Context, MovedState, Resource, State, Upgrader};
 use crate::schema::Schema;
 
 type Updated<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
@@ -151,6 +151,14 @@ impl<T: Lifecycle> Resource for Typed<T> {
             )
         })?;
         Ok(self.state(&found, &self.schema.empty_value()))
+    }
+
+    fn import_id(&self, identity: &Value) -> Option<String> {
+        T::import_id(identity)
+    }
+
+    fn move_state(&self, from: &MovedState) -> Result<Option<serde_json::Value>, Failure> {
+        T::move_state(from)
     }
 
     fn upgraders(&self) -> Vec<Upgrader> {

@@ -96,7 +96,7 @@ async fn schema_and_metadata_list_types_and_capabilities() {
     assert!(
         capabilities.plan_destroy
             && capabilities.get_provider_schema_optional
-            && !capabilities.move_resource_state
+            && capabilities.move_resource_state
     );
     assert_eq!(metadata.resources[0].type_name, "toy_box");
     assert_eq!(metadata.data_sources[0].type_name, "toy_big");
@@ -149,7 +149,7 @@ async fn unsupported_methods_return_unimplemented() {
     let refused = served
         .host
         .client
-        .move_resource_state(pb::move_resource_state::Request::default())
+        .plan_action(pb::plan_action::Request::default())
         .await
         .unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unimplemented);

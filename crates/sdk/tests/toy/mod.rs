@@ -125,6 +125,7 @@ impl Resource for ToyBox {
                 diagnostics: Diagnostics::new(),
                 partial: None,
                 transient: false,
+                deferred: None,
             }),
             "forgets" => {
                 object.set("etag", Value::unknown(Type::String));

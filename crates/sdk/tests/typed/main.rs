@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod fields;
+mod identity;
 mod notes;
 mod partial;
 mod s4;

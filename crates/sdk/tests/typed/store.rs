@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sdk::{
-    Computed, Context, Diagnostic, Failure, Lifecycle, Model, Resource, Result, TypedProvider,
-    Updatable, Update, Upgrader, Value, async_trait,
+    Computed, Context, Diagnostic, Failure, Lifecycle, Model, MovedState, Resource, Result,
+    TypedProvider, Updatable, Update, Upgrader, Value, async_trait,
 };
 
 /// Servers by id, and what the next calls do.
@@ -87,7 +87,7 @@ pub struct Server {
     #[attr(sensitive, deprecated = "use tags")]
     pub note: Option<String>,
     /// Id.
-    #[attr(stable)]
+    #[attr(stable, identity)]
     pub id: Computed<String>,
     /// Address; a stopped server has none.
     pub address: Computed<Option<String>>,
@@ -168,6 +168,15 @@ impl Lifecycle for Server {
             said.push(Diagnostic::error("root is reserved", "").at_attr("name"));
         }
         said
+    }
+
+    fn move_state(from: &MovedState) -> Result<Option<serde_json::Value>> {
+        match from.type_name.as_str() {
+            "cloud_vm" => Ok(Some(serde_json::json!({
+                "name": from.state["title"], "id": from.state["id"],
+            }))),
+            _ => Ok(None),
+        }
     }
 
     fn upgraders() -> Vec<Upgrader> {
