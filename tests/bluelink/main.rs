@@ -22,6 +22,7 @@ mod released_providers;
 mod removed_plugin;
 mod resource_lifecycle;
 mod running_deploy;
+mod sdk_example;
 mod stability;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "a shared module, of which these tests use a part")]

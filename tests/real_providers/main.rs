@@ -26,6 +26,7 @@ mod mirror_examples;
 mod nested_attributes;
 mod partial_failures;
 mod provider_workspace;
+mod sdk_example;
 mod sensitive_and_write_only;
 mod time_provider;
 mod type_overlays;

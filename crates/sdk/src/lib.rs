@@ -1,9 +1,11 @@
 //! Library for providers in Rust: the server side of provider protocol 6 and of Bluelink's
 //! protocol.
 //!
-//! An author implements [`Provider`] with [`Resource`]s, [`DataSource`]s and
-//! [`EphemeralResource`]s, and a `main` of one line. The SDK handles process setup, sockets,
-//! certificates and encodings.
+//! The typed layer is for most authors: structs with `#[derive(Resource)]` are schemas, the traits
+//! [`Lifecycle`], [`Updatable`] and [`Lookup`] have the calls, and [`TypedProvider`] puts them
+//! together. The untyped traits [`Provider`], [`Resource`] and [`DataSource`] are below it, for
+//! plans, private data and warnings of an author's own. The SDK handles process setup, sockets,
+//! certificates and encodings. [`internal_validate`] and [`testing`] are for tests of a provider.
 //!
 //! The environment tells which kind of host started the process. With go-plugin's magic cookie, the
 //! process serves protocol 6. With the port of a registration server, as Bluelink hosts set it, the
@@ -13,54 +15,41 @@
 //! private data of a state.
 //!
 //! ```no_run
-//! use std::sync::Arc;
-//! use sdk::schema::{Attr, Schema};
-//! use sdk::{Change, Context, Diagnostics, Failure, Object, Provider, Resource, State};
-//! use sdk::async_trait;
+//! use sdk::{Computed, Context, Lifecycle, Resource, Result, TypedProvider, async_trait};
 //!
-//! struct Notes;
-//!
-//! impl Provider for Notes {
-//!     fn name(&self) -> &str {
-//!         "notes"
-//!     }
-//!     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-//!         vec![Arc::new(Note)]
-//!     }
+//! /// Note.
+//! #[derive(Resource)]
+//! #[resource(name = "notes_note")]
+//! struct Note {
+//!     /// Title.
+//!     #[attr(replaces)]
+//!     title: String,
+//!     /// Text.
+//!     #[attr(replaces, default = "")]
+//!     text: String,
+//!     /// Id.
+//!     #[attr(stable)]
+//!     id: Computed<String>,
 //! }
 //!
-//! struct Note;
-//!
 //! #[async_trait]
-//! impl Resource for Note {
-//!     fn name(&self) -> &str {
-//!         "notes_note"
+//! impl Lifecycle for Note {
+//!     type Client = ();
+//!     async fn create(_: &Context, _: &(), mut note: Note) -> Result<Note> {
+//!         note.id.set("note-1");
+//!         Ok(note)
 //!     }
-//!     fn schema(&self) -> Schema {
-//!         Schema::new()
-//!             .attr(Attr::string("title").required().replaces())
-//!             .attr(Attr::string("text").default("".into()))
-//!             .attr(Attr::string("id").computed().stable())
+//!     async fn read(_: &Context, _: &(), note: Note) -> Result<Option<Note>> {
+//!         Ok(Some(note))
 //!     }
-//!     async fn create(&self, _: &Context, change: Change) -> Result<State, Failure> {
-//!         let wrong = |problem| Failure::new("the note is not valid", problem);
-//!         let mut note = Object::of(&change.planned).map_err(wrong)?;
-//!         note.set("id", "note-1");
-//!         note.into_value().map(State::new).map_err(wrong)
-//!     }
-//!     async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
-//!         Ok(Some(state))
-//!     }
-//!     async fn update(&self, _: &Context, change: Change) -> Result<State, Failure> {
-//!         Ok(State::new(change.planned))
-//!     }
-//!     async fn delete(&self, _: &Context, _: State) -> Result<Diagnostics, Failure> {
-//!         Ok(Diagnostics::new())
+//!     async fn delete(_: &Context, _: &(), _: Note) -> Result<()> {
+//!         Ok(())
 //!     }
 //! }
 //!
 //! fn main() -> std::process::ExitCode {
-//!     sdk::main(Notes)
+//!     let provider = TypedProvider::new("notes", |_, _: ()| async { Ok(()) });
+//!     sdk::main(provider.immutable_resource::<Note>())
 //! }
 //! ```
 

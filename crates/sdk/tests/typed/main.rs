@@ -1,6 +1,7 @@
 //! Tests of the typed layer, through the testing kit: in process and over the real protocol.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod afternoon;
 mod fields;
 mod identity;
 mod notes;
