@@ -172,12 +172,14 @@ fn lines_with_words(folder: &str, words: &[&str]) -> Vec<String> {
 }
 
 /// Layers of the engine in order: each uses only earlier ones.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     // Limit that the plan observes.
     "memory_limit",
     // Plan and deploy.
     "stage",
     "deploy",
+    // Checks of providers, with the rules of both.
+    "conformity",
     // The engine's handle, and modules that it needs.
     "provider_resolution",
     "error",

@@ -1,5 +1,9 @@
 //! Options shared by commands, and options of single commands.
 
+mod plugin;
+
+pub(super) use plugin::{ConformArgs, PluginDocsArgs, PluginSubcommand, ReportForm, ScaffoldArgs};
+
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser as _;
@@ -314,78 +318,6 @@ impl Choice {
         flags
             .into_iter()
             .find_map(|(given, name)| given.then_some(name))
-    }
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum PluginSubcommand {
-    /// Serve a bundled plugin; flightdeck launches this as a child process
-    Serve {
-        /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
-        name: String,
-    },
-    /// Serve `/ready` on a port: the web server of the demo's group
-    #[command(hide = true)]
-    Web {
-        /// Port on the loopback address
-        #[arg(long)]
-        port: u16,
-        /// Release to serve; one with `broken` in its name is never ready
-        #[arg(long)]
-        release: String,
-        /// End when the lock on this file is released
-        #[arg(long, value_name = "FILE")]
-        until_unlocked: Option<PathBuf>,
-    },
-    /// Print a starter block of a type, from the live schema of its provider
-    Scaffold(ScaffoldArgs),
-    /// Print or write the documentation of a provider as Markdown, from its live schema
-    Docs(PluginDocsArgs),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct PluginDocsArgs {
-    /// Installed provider or a part of its name, or the path of an executable
-    #[arg(value_name = "SOURCE|BINARY")]
-    pub(super) plugin: String,
-    /// Write a page for each type and function into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct ScaffoldArgs {
-    /// Resource type, or `data.TYPE` for a data source
-    #[arg(value_name = "TYPE")]
-    pub(super) type_name: String,
-    /// Installed provider or a part of its name, or the path of an executable (default: as the
-    /// first word of TYPE)
-    #[arg(long, value_name = "SOURCE|BINARY")]
-    pub(super) plugin: Option<String>,
-    /// Add optional arguments and blocks
-    #[arg(long)]
-    pub(super) all: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-impl PluginSubcommand {
-    /// Returns true if the command serves a protocol on its own standard output.
-    pub(super) fn serves(&self) -> bool {
-        matches!(self, Self::Serve { .. } | Self::Web { .. })
-    }
-
-    /// Returns true if the output is JSON lines.
-    pub(super) fn wants_json(&self) -> bool {
-        match self {
-            Self::Scaffold(args) => args.json,
-            Self::Docs(args) => args.json,
-            Self::Serve { .. } | Self::Web { .. } => false,
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod event_log;
 mod groups;
 mod metrics;
+mod plugins;
 mod state;
 mod stored_lock;
 #[cfg(test)]
@@ -11,7 +12,7 @@ mod transformers;
 mod workspaces;
 
 use super::error::{EngineError, NotFound};
-pub use super::operations::Evaluator;
+pub use super::operations::{ConformRequest, Evaluator};
 use super::operations::{Operations, StateInFile};
 use super::stage::encoding::StageFile;
 use super::workspace_store::WorkspaceStore;
@@ -24,7 +25,6 @@ use model::*;
 use provider::ProviderSchema;
 use provider::dialect::Dialects;
 use provider::pool::{Pool, PoolSettings};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use telemetry::metrics::Served;
 use telemetry::traces::Traces;
@@ -504,14 +504,6 @@ impl Engine {
     /// The installation directories cannot be determined.
     pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
         Box::pin(self.shared.operations.find_installed()).await
-    }
-
-    /// Declares the executable at a path as a provider, like a development override. Launches none.
-    ///
-    /// # Errors
-    /// There is no such file.
-    pub async fn declare_executable(&self, path: &Path) -> Result<PluginId, EngineError> {
-        self.shared.operations.declare_executable(path).await
     }
 
     /// Deploys, newest first.

@@ -12,6 +12,7 @@
 //! # }
 //! ```
 
+pub mod conformity;
 pub mod deploy;
 pub mod diagnostics;
 pub mod doctor;

@@ -39,6 +39,7 @@ mod parts;
 mod pipes_and_devices;
 mod plan_json;
 mod plan_json_consumers;
+mod plugin_conform;
 mod plugin_contents;
 mod plugin_provenance;
 mod plugin_scaffold;

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod conformity;
 mod crashes_and_kills;
 mod failing_applies;
 mod faults_in_calls;

@@ -16,6 +16,7 @@ mod parts;
 
 mod benchmark_types;
 mod configured_functions;
+mod conformity;
 mod framework_resource;
 mod functions_data_ephemeral;
 mod groups;

@@ -1,5 +1,5 @@
-//! Starter configurations by schema, and the configurations to check a provider with. Pure; keeps
-//! no state.
+//! Starter configurations by schema, and reports on the conformity of providers with their forms.
+//! Pure; keeps no state.
 //!
 //! ```
 //! use cty::Type;
@@ -14,8 +14,13 @@
 
 mod documentation;
 mod given;
+mod render;
+mod report;
+mod rules;
 mod scaffold;
 
 pub use documentation::{Page, documentation};
 pub use given::{Given, GivenError, starter_value};
+pub use report::{Check, Leftover, Report, Status, TypeReport};
+pub use rules::{RULES, Rule, rule};
 pub use scaffold::{Placeholders, Scaffold, starter_text};

@@ -1,6 +1,7 @@
 //! `flightdeck plugin`: commands for the development of plugins.
 
 mod choice;
+mod conform;
 mod docs;
 mod scaffold;
 
@@ -11,6 +12,7 @@ use crate::cli::output::Output;
 pub(super) async fn run(command: PluginSubcommand, out: &mut Output) -> CommandResult {
     match command {
         PluginSubcommand::Docs(args) => docs::run(args, out).await,
+        PluginSubcommand::Conform(args) => conform::run(args, out).await,
         PluginSubcommand::Scaffold(args) => scaffold::run(args, out).await,
         // `main` serves plugins before it builds a runtime, so this arm is not reached.
         PluginSubcommand::Serve { .. } | PluginSubcommand::Web { .. } => Err(CliError::usage(

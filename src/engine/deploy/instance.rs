@@ -136,7 +136,7 @@ fn without_answer(asked: Applying<'_>, error: ProviderError) -> Applied {
 }
 
 /// Returns the resulting object, and checks it against the plan.
-fn checked_result(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
+pub fn checked_result(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
     let (mut errors, warnings): (Vec<_>, Vec<_>) = response
         .diagnostics
         .into_iter()

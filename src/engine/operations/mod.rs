@@ -3,6 +3,7 @@
 
 mod changed_files;
 mod command;
+mod conforming;
 mod deploying;
 mod earlier_configuration;
 mod error;
@@ -45,6 +46,7 @@ mod usual_duration;
 mod watching;
 
 pub use command::Operations;
+pub use conforming::ConformRequest;
 pub use evaluating::Evaluator;
 pub use stored_stages::StateInFile;
 pub(super) use unknown::warning as unknown_outcome;

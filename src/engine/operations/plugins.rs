@@ -169,7 +169,9 @@ impl Operations {
                 error,
             })
         };
-        let path = std::fs::canonicalize(path).map_err(missing)?;
+        // Links stay, because the name of the file may matter to the plugin.
+        std::fs::metadata(path).map_err(missing)?;
+        let path = std::path::absolute(path).map_err(missing)?;
         let (record, start) = provider_resolution::executable(&path);
         Ok(self.pool.declare(record, start).await)
     }
@@ -187,7 +189,7 @@ impl Operations {
     }
 
     /// Adapter of a provider; launches its plugin if needed.
-    async fn provider(
+    pub(super) async fn provider(
         &self,
         id: &PluginId,
         ctx: &CallContext,

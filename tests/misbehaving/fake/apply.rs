@@ -3,11 +3,15 @@
 use cty::{Type, Value};
 use prost::Message;
 use proto::{Bytes, tfplugin6 as pb};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tonic::Status;
 
 use super::provider::{
     NONSENSE, bad, encoded, error, sent, thing, value, with, with_invalid_utf_8,
 };
+
+/// True after this process has destroyed the object, until it creates one.
+pub(super) static DESTROYED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;
@@ -17,6 +21,7 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     } else {
         with(&planned, "id", Value::string("made"))
     };
+    DESTROYED.store(planned.is_null(), Ordering::Relaxed);
     let mut reply = pb::apply_resource_change::Response {
         new_state: sent(&made)?,
         ..Default::default()

@@ -2,6 +2,7 @@
 //! selects a fault.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cty::{Type, Value};
@@ -9,7 +10,7 @@ use prost::Message;
 use proto::{Bytes, tfplugin6 as pb};
 use tonic::Status;
 
-use super::apply::apply;
+use super::apply::{DESTROYED, apply};
 use crate::grpc_server::Fake;
 use crate::{count, flood, panic_like_go};
 
@@ -309,8 +310,12 @@ fn upgrade(request: Bytes) -> Result<Bytes, Status> {
 
 fn read(request: Bytes) -> Result<Bytes, Status> {
     let request = pb::read_resource::Request::decode(request).map_err(bad)?;
+    let new_state = match DESTROYED.load(Ordering::Relaxed) {
+        true => sent(&Value::null(thing()))?,
+        false => request.current_state,
+    };
     Ok(encoded(&pb::read_resource::Response {
-        new_state: request.current_state,
+        new_state,
         private: request.private,
         ..Default::default()
     }))

@@ -1,0 +1,137 @@
+//! `flightdeck plugin conform`: checks a provider and prints the report.
+
+use super::choice;
+use crate::cli::escape::{safe, safe_path};
+use crate::cli::exit::{CliError, CommandResult, ERROR, OK, fields};
+use crate::cli::options::{ConformArgs, ReportForm};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::session::{Session, settings};
+use conform::{Check, Given, Report, Status};
+use engine::error::EngineError;
+use engine::handle::{ConformRequest, Engine};
+use model::settings::Access;
+use serde_json::json;
+
+pub(super) async fn run(args: ConformArgs, out: &mut Output) -> CommandResult {
+    let given = given(&args)?;
+    let settings = settings("plugin conform", Access::ReadOnly, None)?;
+    let mut session = Session::start(settings, out).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let question = checked(&engine, &args, given);
+    let report = session.wait(out, &mut progress, question).await;
+    session.finish(out).await;
+    out.flush_diagnostics();
+    let report = report??;
+    print(&report, args.report, out);
+    Ok(if report.is_passed() { OK } else { ERROR })
+}
+
+/// Reads the operator's configurations.
+fn given(args: &ConformArgs) -> Result<Option<Given>, CliError> {
+    let Some(path) = &args.config else {
+        return Ok(None);
+    };
+    let shown = safe_path(path);
+    let failed = |why: &dyn std::fmt::Display| {
+        CliError::io(format!("cannot read the configuration {shown}: {why}"))
+    };
+    let bytes = fsroot::read_regular(path).map_err(|error| failed(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| failed(&error))?;
+    let given = Given::parse(&path.display().to_string(), &text);
+    given.map(Some).map_err(|error| failed(&error))
+}
+
+async fn checked(
+    engine: &Engine,
+    args: &ConformArgs,
+    given: Option<Given>,
+) -> Result<Result<Report, CliError>, EngineError> {
+    let plugin = match choice::chosen(engine, &args.plugin).await? {
+        Ok(plugin) => plugin,
+        Err(error) => return Ok(Err(error)),
+    };
+    let request = ConformRequest {
+        plugin,
+        types: args.types.clone(),
+        given,
+        prefix: args.prefix.clone(),
+        creates: args.yes,
+        call_deadline: args.call_deadline,
+        deadline: args.deadline,
+    };
+    engine.conform(&request).await.map(Ok)
+}
+
+fn print(report: &Report, form: ReportForm, out: &mut Output) {
+    if out.json {
+        return out.result("plugin", fields(json!({ "report": report })));
+    }
+    match form {
+        ReportForm::Table => table(report, out),
+        ReportForm::Junit => out.line(report.junit().trim_end()),
+        ReportForm::Markdown => out.line(report.markdown().trim_end()),
+    }
+}
+
+fn table(report: &Report, out: &mut Output) {
+    let dialect = report.dialect.as_deref().unwrap_or("-");
+    let version = report.version.as_deref().unwrap_or("-");
+    let head = out.paint(Ink::Bold, &safe(&report.plugin));
+    out.line(&format!("{head}  {}  {}", safe(version), safe(dialect)));
+    let width = report.all().map(|(_, check)| check.id.chars().count());
+    let width = width.max().unwrap_or_default();
+    lines(&report.checks, width, out);
+    for of in &report.types {
+        let head = out.paint(Ink::Bold, &safe(&of.type_name));
+        out.line(&head);
+        lines(&of.checks, width, out);
+    }
+    for left in &report.leftovers {
+        let text = format!("left: {} {}: {}", left.type_name, left.id, left.why);
+        let line = out.paint(Ink::Red, &safe(&text));
+        out.line(&line);
+    }
+    if let Some(why) = &report.stopped {
+        let line = out.paint(Ink::Red, &safe(&format!("stopped: {why}")));
+        out.line(&line);
+    }
+    if !report.creates {
+        out.line("No objects were created; --yes also checks create, update, import and destroy.");
+    }
+    out.line(&safe(&report.summary()));
+}
+
+/// Prints a line for each check, and one for consecutive checks that were skipped for one reason.
+fn lines(checks: &[Check], width: usize, out: &mut Output) {
+    let alike = |a: &Check, b: &Check| {
+        a.status == Status::Skipped && b.status == Status::Skipped && a.evidence == b.evidence
+    };
+    for group in checks.chunk_by(alike) {
+        let [check, others @ ..] = group else {
+            continue;
+        };
+        let evidence = match others {
+            [] => check.evidence.clone(),
+            others => format!("and {} more: {}", others.len(), check.evidence),
+        };
+        let ink = match check.status {
+            Status::Pass => Ink::Green,
+            Status::Fail => Ink::Red,
+            Status::Skipped => Ink::Dim,
+        };
+        let status = out.paint(ink, &format!("{:7}", check.status.word()));
+        let line = format!(
+            "  {status}  {:width$}  {}",
+            safe(&check.id),
+            safe(&evidence)
+        );
+        out.line(&line);
+        if check.status == Status::Fail {
+            let rule = format!("{:width$}             rule: {}", "", check.rule);
+            let line = out.paint(Ink::Dim, &rule);
+            out.line(&line);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Checks of the end of an object, and the destruction of leftovers.
+
+use super::compare::difference;
+use super::create::id_of;
+use super::steps::Unplanned;
+use super::{Subject, TypeRun};
+use crate::stage::managed::{Prior, plan_destroy};
+use conform::Leftover;
+use cty::Value;
+
+impl TypeRun<'_> {
+    /// Destroys the object, also after an interruption.
+    pub(super) async fn destroy(&mut self) {
+        // The caller destroys it then, because the plugin may have been asked to stop its work.
+        if self.is_over() {
+            return;
+        }
+        let Some(object) = self.object.clone() else {
+            self.because("there is no object any more");
+            return;
+        };
+        let result = self.destroy_object(&object).await;
+        let result = result.map(|()| "the object is destroyed".to_owned());
+        if !self.result("destroy", result) {
+            self.because("the destroy failed");
+            return;
+        }
+        self.object = None;
+        match self.read_object(&object).await {
+            Ok(None) => self.pass("read-after-destroy", "the object does not exist"),
+            Ok(Some(read)) => match difference(self.schema, &object.value, &read.value) {
+                // Indistinguishable from a read that never looks at the target system.
+                None => self.skip(
+                    "read-after-destroy",
+                    "the read returns the recorded object, as types do that exist in states alone",
+                ),
+                Some(text) => self.fail(
+                    "read-after-destroy",
+                    format!("the read still returns an object: {text}"),
+                ),
+            },
+            Err(why) => self.fail("read-after-destroy", why),
+        }
+        let again = self.destroy_object(&object).await;
+        let again = again.map(|()| "the second destroy has no errors".to_owned());
+        self.result("destroy-again", again);
+    }
+
+    pub(super) async fn destroy_object(&self, object: &Prior) -> Result<(), String> {
+        let ctx = self.context();
+        let planned = plan_destroy(
+            self.subject.provider,
+            self.subject.type_name,
+            self.schema,
+            object,
+            self.subject.schemas.capabilities.plan_destroy,
+            &ctx,
+        );
+        let planned = planned
+            .await
+            .map_err(|failed| Unplanned::from(failed).text())?;
+        let outcome = self.apply(Some(object), &planned, &self.config).await;
+        outcome.failure.map_or(Ok(()), Err)
+    }
+
+    /// Records an object that may exist.
+    pub(super) fn leave(&mut self, id: Option<&Value>, why: &str) {
+        let id = id.and_then(Value::as_str).unwrap_or("of unknown id");
+        self.leftovers.push(Leftover {
+            type_name: self.subject.type_name.to_owned(),
+            id: id.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+}
+
+/// Destroys an object that the checks left. Returns it as a leftover if that fails.
+pub async fn clean_up(subject: Subject<'_>, object: Prior) -> Option<Leftover> {
+    let type_name = subject.type_name.to_owned();
+    let run = TypeRun::new(subject)?;
+    let why = run.destroy_object(&object).await.err()?;
+    let id = id_of(&object.value).unwrap_or_else(|| "without an id".to_owned());
+    Some(Leftover { type_name, id, why })
+}

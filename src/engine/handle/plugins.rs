@@ -1,0 +1,25 @@
+//! Commands for the development of plugins.
+
+use super::{ConformRequest, Engine};
+use crate::error::EngineError;
+use model::PluginId;
+use std::path::Path;
+
+impl Engine {
+    /// Declares the executable at a path as a provider, like a development override. Launches none.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub async fn declare_executable(&self, path: &Path) -> Result<PluginId, EngineError> {
+        self.shared.operations.declare_executable(path).await
+    }
+
+    /// Checks a provider against the protocol's rules, and destroys what the checks created. Failed
+    /// checks are part of the report.
+    ///
+    /// # Errors
+    /// The request names no type of the provider, or too many types.
+    pub async fn conform(&self, request: &ConformRequest) -> Result<conform::Report, EngineError> {
+        Box::pin(self.shared.operations.conform(request)).await
+    }
+}

@@ -1,0 +1,369 @@
+//! Checks of a provider against the protocol's rules: launches it, checks its process and its
+//! types, and destroys everything that the checks created.
+
+mod functions;
+mod process;
+
+use super::command::{Command, Operations};
+use crate::conformity::{self, Subject};
+use crate::error::EngineError;
+use crate::stage::managed::Prior;
+use calls::{Answer as _, CallContext};
+use conform::{Check, Given, GivenError, Leftover, Report, Status, starter_value};
+use cty::Value;
+use cty::schema::{Block, Schema};
+use model::{ConfigKey, PluginId, now_ms};
+use process::{LogNoise, Process};
+use provider::{LINK, Provider, ProviderSchema};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Maximum number of types of a run that names none.
+const MAX_TYPES: usize = 30;
+/// Deadline for the destruction of what an interrupted run has created.
+const CLEAN_UP: Duration = Duration::from_secs(300);
+
+/// Request to check a provider.
+#[derive(Debug, Clone)]
+pub struct ConformRequest {
+    pub plugin: PluginId,
+    /// Resource types; all without one.
+    pub types: Vec<String>,
+    /// Configurations of the operator; starters are used for other types.
+    pub given: Option<Given>,
+    /// Prefix of the texts in starters.
+    pub prefix: String,
+    /// True to create objects; false to stop after planning.
+    pub creates: bool,
+    /// Deadline of each call.
+    pub call_deadline: Duration,
+    /// Deadline of the run.
+    pub deadline: Duration,
+}
+
+/// Error of a request to check a provider.
+#[derive(Debug, thiserror::Error)]
+enum ConformError {
+    #[error(
+        "{plugin} has no resource type {name:?}; `flightdeck plugins --installed --launch {plugin}` lists its types"
+    )]
+    NoType { plugin: PluginId, name: String },
+    #[error(
+        "{plugin} has {count} resource types; name those to check with --type, or give configurations with --config"
+    )]
+    ManyTypes { plugin: PluginId, count: usize },
+}
+
+/// A running check of a provider.
+struct Run<'r> {
+    request: &'r ConformRequest,
+    schemas: Arc<ProviderSchema>,
+    stop: CancellationToken,
+    ends: Instant,
+    report: Report,
+    /// Objects that still exist, with their types and configurations.
+    objects: Vec<(String, Value, Prior)>,
+}
+
+impl Operations {
+    /// Checks a provider. A failed check is part of the report.
+    pub async fn conform(&self, request: &ConformRequest) -> Result<Report, EngineError> {
+        let mut command = self.begin().await;
+        let began = Instant::now();
+        let noise = LogNoise::listen(&self.bus, &request.plugin);
+        let mut run = Run {
+            request,
+            schemas: Arc::default(),
+            stop: command.stop.clone(),
+            ends: began + request.deadline,
+            report: Report {
+                plugin: request.plugin.to_string(),
+                began: now_ms(),
+                creates: request.creates,
+                ..Report::default()
+            },
+            objects: Vec::new(),
+        };
+        let process = Process::new(&self.pool, &self.bus, &request.plugin);
+        if let Some(provider) = self.started(&mut run, &process).await {
+            run.schemas = provider.schema(&CallContext::general(&run.stop)).await?;
+            let types = run.types()?;
+            self.check_types(&mut run, types, &*provider).await;
+            let functions = functions::check(&*provider, &run.schemas, &run.context()).await;
+            run.report.checks.push(functions);
+            if !run.stop.is_cancelled() {
+                run.report.checks.push(process.cancel(&*provider).await);
+            }
+        }
+        if run.stop.is_cancelled() {
+            run.report.stopped = Some("interrupted".to_owned());
+        }
+        self.clean_up(&mut run, &mut command).await;
+        let checks = process.end(&noise).await;
+        run.report.checks.extend(checks);
+        let mut report = run.report;
+        report.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        process.describe(&mut report);
+        self.redact(&mut report);
+        Ok(report)
+    }
+
+    /// Launches the provider; records the checks of its start.
+    async fn started(&self, run: &mut Run<'_>, process: &Process<'_>) -> Option<Arc<dyn Provider>> {
+        let ctx = CallContext::general(&run.stop);
+        match self.provider(&run.request.plugin, &ctx).await {
+            Ok(provider) => {
+                run.report.checks.extend(process.started());
+                Some(provider)
+            }
+            Err(error) => {
+                run.report
+                    .checks
+                    .extend(process.not_started(&error.to_string()));
+                None
+            }
+        }
+    }
+
+    async fn check_types(&self, run: &mut Run<'_>, types: Vec<String>, plain: &dyn Provider) {
+        let configured = match run.provider_config() {
+            Ok(config) => self.configured(run, plain, config).await,
+            Err(why) => Err((Status::Skipped, why)),
+        };
+        let provider = match configured {
+            Ok(provider) => {
+                let check = Check::new("configure", Status::Pass, "the configuration is accepted");
+                run.report.checks.push(check);
+                provider
+            }
+            Err((status, why)) => {
+                let check = Check::new("configure", status, &why);
+                run.report.checks.push(check);
+                // Without a single check of a type, the run must not count as passed.
+                run.report.stopped = Some(format!("the provider is not configured: {why}"));
+                let skipped = types.iter();
+                let skipped = skipped.map(|name| conformity::skipped(name, "not configured"));
+                run.report.types = skipped.collect();
+                return;
+            }
+        };
+        for name in types {
+            run.check_type(&name, &*provider).await;
+        }
+    }
+
+    /// Returns the configured provider, or the failure of its configuration.
+    async fn configured(
+        &self,
+        run: &Run<'_>,
+        plain: &dyn Provider,
+        config: Value,
+    ) -> Result<Arc<dyn Provider>, (Status, String)> {
+        let failed = |why: String| (Status::Fail, why);
+        let ctx = run.context();
+        let answer = plain.validate_provider(config.clone(), &ctx).await;
+        let answer = answer.map_err(|error| failed(error.to_string()))?;
+        if let Some(error) = answer.first_error() {
+            return Err(failed(format!("{}: {}", error.summary, error.detail)));
+        }
+        let address = plain.info().address.clone();
+        let key = ConfigKey::of_root(address.as_str()).to_string();
+        let found = self.pool.configured(&address, &key, &config, &ctx).await;
+        let (provider, is_done) = found.map_err(|error| failed(error.to_string()))?;
+        if is_done {
+            return Ok(provider);
+        }
+        let answer = provider.configure(config, &ctx).await;
+        let answer = answer.map_err(|error| failed(error.to_string()))?;
+        match answer.first_error() {
+            Some(error) => Err(failed(format!("{}: {}", error.summary, error.detail))),
+            None => Ok(provider),
+        }
+    }
+
+    /// Destroys the remaining objects with a new process, because the old one may have been asked
+    /// to stop its work.
+    async fn clean_up(&self, run: &mut Run<'_>, command: &mut Command<'_>) {
+        let objects = std::mem::take(&mut run.objects);
+        if objects.is_empty() {
+            return;
+        }
+        // Ends the requests to stop; the turn stays with this run.
+        let _turn = command.end();
+        (run.stop, run.ends) = (CancellationToken::new(), Instant::now() + CLEAN_UP);
+        let provider = self.restarted(run).await;
+        // In reverse, because a later object may depend on an earlier one.
+        for (type_name, config, object) in objects.into_iter().rev() {
+            let left = match &provider {
+                Ok(provider) => {
+                    let subject = run.subject(&**provider, &type_name, config, false);
+                    conformity::clean_up(subject, object).await
+                }
+                Err(why) => Some(Leftover {
+                    type_name,
+                    id: conformity::id_of(&object.value).unwrap_or_default(),
+                    why: why.clone(),
+                }),
+            };
+            run.report.leftovers.extend(left);
+        }
+    }
+
+    async fn restarted(&self, run: &Run<'_>) -> Result<Arc<dyn Provider>, String> {
+        let plugin = self.pool.plugins().get(&run.request.plugin);
+        let plugin = plugin.ok_or_else(|| "the plugin is gone".to_owned())?;
+        plugin.restart().await.map_err(|error| error.to_string())?;
+        let ctx = run.context();
+        let plain = self.provider(&run.request.plugin, &ctx).await;
+        let plain = plain.map_err(|error| error.to_string())?;
+        let config = run.provider_config()?;
+        let configured = self.configured(run, &*plain, config).await;
+        configured.map_err(|(_, why)| why)
+    }
+
+    fn redact(&self, report: &mut Report) {
+        let secrets = self.pool.secrets();
+        let types = report.types.iter_mut().flat_map(|of| &mut of.checks);
+        for check in report.checks.iter_mut().chain(types) {
+            secrets.redact_in_place(&mut check.evidence);
+        }
+        for left in &mut report.leftovers {
+            secrets.redact_in_place(&mut left.id);
+            secrets.redact_in_place(&mut left.why);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Returns the types to check.
+    fn types(&self) -> Result<Vec<String>, EngineError> {
+        let plugin = self.request.plugin.clone();
+        let given = self.request.given.iter().flat_map(Given::types);
+        let named: Vec<String> = match self.request.types.is_empty() {
+            false => self.request.types.clone(),
+            true => given.map(str::to_owned).collect(),
+        };
+        let is_known = |name: &&String| self.schemas.resources.get(name).is_some();
+        if let Some(name) = named.iter().find(|name| !is_known(name)) {
+            let name = name.clone();
+            return Err(EngineError::refused(ConformError::NoType { plugin, name }));
+        }
+        for name in &named {
+            // A mistake in the operator's file says nothing about the provider.
+            let schema = self.schemas.resources.get(name);
+            let given = schema.map(|schema| self.given(name, schema)).transpose();
+            given.map_err(EngineError::refused)?;
+        }
+        if !named.is_empty() {
+            return Ok(named);
+        }
+        let all = self.schemas.resources.iter();
+        let all: Vec<String> = all
+            .map(|(name, _)| name.clone())
+            .filter(|name| name != LINK)
+            .collect();
+        match all.len() {
+            count if count > MAX_TYPES => Err(EngineError::refused(ConformError::ManyTypes {
+                plugin,
+                count,
+            })),
+            _ => Ok(all),
+        }
+    }
+
+    /// Returns the configuration of the provider, or the reason that there is none.
+    fn provider_config(&self) -> Result<Value, String> {
+        let block = &self.schemas.provider.block;
+        let given = self.request.given.as_ref();
+        let given = given.map(|given| given.provider(block)).transpose();
+        if let Some(config) = given.map_err(|error| error.to_string())?.flatten() {
+            return Ok(config);
+        }
+        let required = required_arguments(block);
+        match required.is_empty() {
+            true => Ok(block.empty_value()),
+            false => Err(format!(
+                "it needs {}; give a provider block with --config",
+                required.join(", ")
+            )),
+        }
+    }
+
+    fn context(&self) -> CallContext {
+        CallContext {
+            deadline: Some(self.request.call_deadline),
+            ..CallContext::general(&self.stop)
+        }
+    }
+
+    async fn check_type(&mut self, name: &str, provider: &dyn Provider) {
+        if self.stop.is_cancelled() {
+            let report = conformity::skipped(name, "the run was interrupted");
+            return self.report.types.push(report);
+        }
+        let schemas = self.schemas.clone();
+        let Some(schema) = schemas.resources.get(name) else {
+            return;
+        };
+        let (config, is_given) = match self.given(name, schema) {
+            Ok(Some(config)) => (Ok(config), true),
+            Ok(None) => (starter_value(&schema.block, &self.request.prefix), false),
+            Err(error) => (Err(error), true),
+        };
+        let config = match config {
+            Ok(config) => config,
+            Err(error) => {
+                let report = conformity::skipped(name, &format!("no configuration: {error}"));
+                return self.report.types.push(report);
+            }
+        };
+        let subject = self.subject(provider, name, config.clone(), is_given);
+        let Some(checked) = conformity::check(subject).await else {
+            return;
+        };
+        self.report.types.push(checked.report);
+        self.report.leftovers.extend(checked.leftovers);
+        let objects = checked
+            .object
+            .map(|object| (name.to_owned(), config, object));
+        self.objects.extend(objects);
+    }
+
+    /// Returns the operator's configuration of a type.
+    fn given(&self, name: &str, schema: &Schema) -> Result<Option<Value>, GivenError> {
+        let given = self.request.given.as_ref();
+        let given = given.map(|given| given.resource(name, &schema.block));
+        Ok(given.transpose()?.flatten())
+    }
+
+    fn subject<'s>(
+        &'s self,
+        provider: &'s dyn Provider,
+        type_name: &'s str,
+        config: Value,
+        is_given: bool,
+    ) -> Subject<'s> {
+        Subject {
+            provider,
+            schemas: &self.schemas,
+            type_name,
+            config,
+            is_given,
+            prefix: &self.request.prefix,
+            creates: self.request.creates,
+            call_deadline: self.request.call_deadline,
+            ends: self.ends,
+            stop: &self.stop,
+        }
+    }
+}
+
+/// Returns the arguments and blocks that a configuration must have.
+fn required_arguments(block: &Block) -> Vec<&str> {
+    let arguments = block.attributes.iter().filter(|(_, a)| a.required);
+    let blocks = block.blocks.iter().filter(|(_, b)| b.min_items > 0);
+    let names = arguments.map(|(name, _)| &**name);
+    names.chain(blocks.map(|(name, _)| &**name)).collect()
+}

@@ -1,0 +1,164 @@
+//! Tests of `plugin conform` with the bundled providers: they pass, leave nothing, and the report
+//! has each form.
+
+use crate::support::Workspace;
+use serde_json::Value;
+
+/// Configurations for the types whose starters the lab refuses.
+const LAB: &str = r#"
+resource "lab_bucket" "any" {
+  name = "conform"
+}
+
+resource "lab_database" "any" {
+  name   = "conform"
+  engine = lower("POSTGRES")
+  password = "only-a-test"
+}
+
+resource "lab_network" "any" {
+  name = "conform"
+  cidr = cidrsubnet("10.0.0.0/8", 8, 1)
+}
+"#;
+
+const LOCAL: &str = r#"
+resource "local_directory" "any" {
+  path = "conform"
+}
+
+resource "local_file" "any" {
+  filename = "conform.txt"
+  content  = "text"
+}
+
+resource "local_process" "any" {
+  command  = ["sleep", "600"]
+  log_file = "conform.log"
+}
+"#;
+
+fn statuses(report: &Value, id: &str) -> Vec<String> {
+    let types = report["types"].as_array().unwrap().iter();
+    let checks = types.flat_map(|of| of["checks"].as_array().unwrap());
+    let found = checks.filter(|check| check["id"] == id);
+    found
+        .map(|c| c["status"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn bundled_providers_pass_and_leave_nothing() {
+    for (plugin, config, types) in [("bundled/lab", LAB, 3), ("bundled/local", LOCAL, 3)] {
+        let world = Workspace::new(&[("given.hcl", config)]);
+        let words = [
+            "plugin",
+            "conform",
+            plugin,
+            "--config",
+            "given.hcl",
+            "--yes",
+            "--json",
+        ];
+        let report = &world.run(&words).expect(0).result()["report"];
+        for id in [
+            "create",
+            "read",
+            "no-op-plan",
+            "destroy",
+            "read-after-destroy",
+            "destroy-again",
+        ] {
+            assert_eq!(
+                statuses(report, id),
+                vec!["pass"; types],
+                "{id}: {report:#}"
+            );
+        }
+        assert!(
+            statuses(report, "replace").contains(&"pass".to_owned()),
+            "{report:#}"
+        );
+        let left: Vec<_> = std::fs::read_dir(world.path()).unwrap().flatten().collect();
+        let left: Vec<_> = left.iter().map(std::fs::DirEntry::file_name).collect();
+        let is_object = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with("conform");
+        // The log of a process stays, as in a deploy.
+        let left: Vec<_> = left
+            .iter()
+            .filter(is_object)
+            .filter(|n| !n.to_string_lossy().ends_with(".log"))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn report_has_each_form() {
+    let world = Workspace::new(&[]);
+    let run = |more: &[&str]| {
+        let words = ["plugin", "conform", "bundled/lab", "--type", "lab_bucket"];
+        world.run(&[&words, more].concat()).expect(0).stdout
+    };
+    let table = run(&[]);
+    for part in [
+        "No objects were created; --yes",
+        "pass     plan-create",
+        "0 failed",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let junit = run(&["--report", "junit"]);
+    assert!(
+        junit.starts_with("<?xml") && junit.contains("<testsuite name=\"lab_bucket\""),
+        "{junit}"
+    );
+    let markdown = run(&["--report", "markdown"]);
+    assert!(markdown.contains("| `plan-create` | pass |"), "{markdown}");
+}
+
+#[test]
+fn refused_starter_is_skipped_and_a_refused_file_fails() {
+    let world = Workspace::new(&[
+        (
+            "bad.hcl",
+            "resource \"lab_network\" \"any\" {\n  name = \"x\"\n  cidr = \"y\"\n}\n",
+        ),
+        (
+            "open.hcl",
+            "resource \"lab_network\" \"any\" {\n  name = \"x\"\n  cidr = var.x\n}\n",
+        ),
+        ("syntax.hcl", "resource \"lab_network\" {\n"),
+    ]);
+    let words = ["plugin", "conform", "bundled/lab", "--json"];
+    let starter = world
+        .run(&[&words, &["--type", "lab_network"][..]].concat())
+        .expect(0);
+    let report = &starter.result()["report"];
+    let create = &report["types"][0]["checks"][0];
+    assert_eq!(
+        (&create["id"], &create["status"]),
+        (&"validate".into(), &"skipped".into())
+    );
+    assert!(
+        create["evidence"].as_str().unwrap().contains("--config"),
+        "{create}"
+    );
+    let bad = world
+        .run(&[&words, &["--config", "bad.hcl"][..]].concat())
+        .expect(1);
+    let check = &bad.result()["report"]["types"][0]["checks"][0];
+    assert_eq!(check["status"], "fail", "{check}");
+    assert!(
+        check["evidence"].as_str().unwrap().contains("cidr"),
+        "{check}"
+    );
+    for (file, said) in [("open.hcl", "open.hcl:3"), ("syntax.hcl", "syntax.hcl:1")] {
+        let run = world
+            .run(&[&words[..3], &["--config", file]].concat())
+            .expect(1);
+        assert!(
+            run.stderr.contains(said) && run.stdout.is_empty(),
+            "{run:?}"
+        );
+    }
+}
