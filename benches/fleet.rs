@@ -1,7 +1,8 @@
 //! Startup time of ten plugins launched at once, compared with the slowest of them alone. Each
 //! plugin waits for a different time before it registers, the slowest for one second. Target: at
 //! most 1.2 times the slowest. Also measures the registration service: the time until a plugin is
-//! registered, and a state lookup over one connection (target: 2 ms).
+//! registered, and a state lookup over one connection (target: 2 ms). Of a provider on the SDK, it
+//! measures the start until the handshake (target: 20 ms) and a call (target: 50 µs).
 //!
 //! ```text
 //! cargo bench --bench fleet
@@ -9,16 +10,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
-use serde_json::Value;
+use sdk::testing::TestProvider;
+use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+#[allow(dead_code, reason = "its main is not called")]
+#[path = "../crates/sdk/examples/notes.rs"]
+mod notes;
 
 const PLUGINS: usize = 10;
 const ROUNDS: usize = 7;
 /// Lookups in one deploy.
 const LOOKUPS: usize = 200;
+/// Calls of a provider on the SDK.
+const CALLS: u32 = 2_000;
 
 /// Returns the wait of plugin `number` in hundredths of a second.
 fn waits(number: usize) -> usize {
@@ -119,6 +128,42 @@ fn ready(root: &Path, numbers: impl Iterator<Item = usize>) -> u64 {
     times.iter().map(|(_, ready)| *ready).max().unwrap() - first
 }
 
+/// Starts the SDK's example provider; returns microseconds until its host is connected.
+async fn started() -> u64 {
+    let program = Path::new(env!("CARGO_BIN_EXE_notes-provider"));
+    let begun = Instant::now();
+    let test = TestProvider::process(notes::provider(), program).await;
+    let took = begun.elapsed();
+    drop(test.unwrap());
+    u64::try_from(took.as_micros()).unwrap()
+}
+
+/// Returns the mean time of a function call: the encoding of argument and result, and the call.
+async fn called(test: TestProvider) -> Duration {
+    let argument = [json!("My Note")];
+    let begun = Instant::now();
+    for _ in 0..CALLS {
+        test.call_function("slug", &argument).await.unwrap();
+    }
+    begun.elapsed() / CALLS
+}
+
+/// Prints the times of a provider on the SDK.
+async fn measure_sdk() {
+    let mut starts = Vec::new();
+    for _ in 0..ROUNDS {
+        starts.push(started().await);
+    }
+    let start = middle(starts) as f64 / 1_000.0;
+    println!("SDK provider connected       {start:.1} ms after exec (target 20 ms)");
+    let local = called(TestProvider::in_process(notes::provider()).unwrap()).await;
+    println!("call through the SDK         {local:.1?} (target 50 µs)");
+    let remote = TestProvider::over_protocol(notes::provider())
+        .await
+        .unwrap();
+    println!("the same over its socket     {:.1?}", called(remote).await);
+}
+
 fn middle(mut all: Vec<u64>) -> u64 {
     all.sort_unstable();
     all[all.len() / 2]
@@ -146,4 +191,6 @@ fn main() {
         "state lookup of a plugin     {:.2} ms (target 2 ms)",
         middle(lookup) as f64 / 1_000.0
     );
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(measure_sdk());
 }
