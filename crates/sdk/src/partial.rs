@@ -134,3 +134,102 @@ fn with_members(object: &Value, like: &Value) -> Value {
         _ => object.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(name: &str, port: i64, rules: &[&str], labels: &[(&str, &str)]) -> Value {
+        let network = Value::object([("name", Value::string(name)), ("port", Value::int(port))]);
+        let rules = rules.iter().map(Value::string).collect();
+        let labels = labels.iter().map(|(key, text)| (*key, Value::string(text)));
+        Value::object([
+            ("id", Value::string("i-1")),
+            ("network", network),
+            ("rules", Value::list(Type::String, rules)),
+            ("labels", Value::map(Type::String, labels)),
+        ])
+    }
+
+    fn change(prior: Value, planned: Value) -> Change {
+        Change {
+            config: planned.clone(),
+            prior,
+            planned,
+            private: Vec::new(),
+        }
+    }
+
+    /// State after these commits; `None` if nothing was committed.
+    fn after(commits: &[&str]) -> Option<Value> {
+        let before = server("a", 1, &["x", "y"], &[("env", "old"), ("gone", "1")]);
+        let planned = server("b", 2, &["z", "y", "w"], &[("env", "new")]);
+        let mut partial = Partial::of(&change(before, planned));
+        for path in commits {
+            partial.commit(path).unwrap();
+        }
+        partial.state().map(|state| state.value)
+    }
+
+    #[test]
+    fn s4_08_a_commit_takes_a_whole_attribute_or_a_part_of_it() {
+        let (rules, labels) = (&["x", "y"][..], &[("env", "old"), ("gone", "1")][..]);
+        assert_eq!(after(&[]), None);
+        let cases = [
+            ("network", server("b", 2, rules, labels)),
+            ("network.port", server("a", 2, rules, labels)),
+            ("rules", server("a", 1, &["z", "y", "w"], labels)),
+            ("rules.0", server("a", 1, &["z", "y"], labels)),
+            ("rules.2", server("a", 1, &["x", "y", "w"], labels)),
+            (
+                "labels.env",
+                server("a", 1, rules, &[("env", "new"), ("gone", "1")]),
+            ),
+            ("labels.gone", server("a", 1, rules, &[("env", "old")])),
+        ];
+        for (path, wanted) in cases {
+            assert_eq!(after(&[path]), Some(wanted), "{path}");
+        }
+        let both = after(&["network.name", "rules.0"]);
+        assert_eq!(both, Some(server("b", 1, &["z", "y"], labels)));
+    }
+
+    #[test]
+    fn commit_of_a_part_that_does_not_exist_is_an_error() {
+        let same = || server("a", 1, &["x"], &[]);
+        let mut partial = Partial::of(&change(same(), same()));
+        for path in [
+            "nothing",
+            "network.nothing",
+            "rules.1",
+            "rules.x",
+            "labels.no",
+            "id.x",
+        ] {
+            let error = partial.commit(path).unwrap_err();
+            let detail = &error.diagnostics.0[0].detail;
+            assert!(
+                detail.contains(&format!("no attribute {path};")),
+                "{detail}"
+            );
+        }
+        assert_eq!(partial.state(), None);
+    }
+
+    #[test]
+    fn committed_part_of_a_create_has_nulls_for_the_rest() {
+        let planned = server("a", 1, &["x"], &[]);
+        let nothing = Value::null(planned.ty().clone());
+        let mut partial = Partial::of(&change(nothing, planned.clone()));
+        partial.set("id", "i-2").unwrap();
+        partial.commit("network.name").unwrap();
+        let failure = partial.attach_to(Failure::new("half", ""));
+        let made = failure.partial.unwrap().value;
+        assert_eq!(made.get_attr("id"), Some(Value::string("i-2")));
+        assert!(made.get_attr("rules").unwrap().is_null());
+        let network = made.get_attr("network").unwrap();
+        assert_eq!(network.get_attr("name"), Some(Value::string("a")));
+        assert!(network.get_attr("port").unwrap().is_null());
+        assert_eq!(made.ty(), planned.ty());
+    }
+}

@@ -56,6 +56,10 @@ impl Resource for Shelf {
         }
     }
 
+    async fn exists(&self, _: &Context, state: &State) -> Result<bool, Failure> {
+        Ok(state.value.get_attr("note").unwrap().as_str() != Some("gone"))
+    }
+
     async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
         self.note("read", &state.value);
         Ok(Some(state))
@@ -237,6 +241,15 @@ async fn object_with_only_an_id_is_imported() {
         .await
         .unwrap();
     assert_eq!(bench.asked(), ["read a old"]);
+}
+
+#[tokio::test]
+async fn object_that_does_not_exist_is_not_read() {
+    let bench = Bench::new();
+    let gone = node(&[("name", "a"), ("id", "i"), ("note", "gone")]);
+    let seen = read_object(bench.kind.clone(), cx(), Some(gone)).await;
+    assert_eq!(seen, Ok(MappingNode::default()));
+    assert_eq!(bench.asked(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,6 +22,15 @@ pub enum Presence {
 /// `#[derive(Model)]`, and `Vec`, `BTreeSet`, `BTreeMap<String, _>`, `Option` and
 /// [`super::Computed`] of them. `Option` makes the attribute optional, and `Computed` computed; all
 /// other types make it required. A [`Value`] holds any type.
+///
+/// Other types do not compile:
+///
+/// ```compile_fail,E0277
+/// #[derive(sdk::Model)]
+/// struct Config {
+///     started: std::time::Instant,
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of an attribute",
     label = "not a type of an attribute",

@@ -77,6 +77,12 @@ pub trait Lifecycle: Named {
 }
 
 /// Update in place of a typed resource type.
+#[diagnostic::on_unimplemented(
+    message = "objects of `{Self}` cannot be updated in place",
+    label = "does not implement Updatable",
+    note = "implement Updatable, or add the type with `immutable_resource` and mark all attributes \
+            that can be configured as `replaces`"
+)]
 #[async_trait]
 pub trait Updatable: Lifecycle {
     /// Updates an object in place. If it fails half-way, the state keeps exactly the attributes

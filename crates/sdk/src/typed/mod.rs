@@ -17,5 +17,7 @@ pub use function::TypedFunction;
 pub use lifecycle::{Lifecycle, Updatable, Update};
 pub use model::{Mismatch, Model, Named};
 #[doc(hidden)]
-pub use model::{assert_computed, assert_nullable, attribute, read, with_default};
+pub use model::{
+    Nullable, SetByProvider, assert_computed, assert_nullable, attribute, read, with_default,
+};
 pub use provider::TypedProvider;

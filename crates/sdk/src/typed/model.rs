@@ -3,11 +3,17 @@
 use cty::{Path, Type, Value};
 
 use super::attribute::{AttributeType, Presence};
+use super::computed::Computed;
 use crate::diagnostics::{Diagnostic, Failure};
 use crate::schema::{Attr, AttrType, Block, Schema};
 
 /// Struct whose fields are attributes and blocks: a provider configuration, or an object nested in
 /// a resource type. Implemented by `#[derive(Model)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a model",
+    label = "has no #[derive(Model)]",
+    note = "derive Model for a struct with named fields, or use `()` for no arguments"
+)]
 pub trait Model: Sized + Send + Sync + 'static {
     /// Returns the attributes and blocks.
     fn block() -> Block;
@@ -124,24 +130,49 @@ pub fn with_default(attr: Attr, value: Value) -> Attr {
     optional.default(value)
 }
 
+/// Type of a field that can be null. A write-only attribute of another type does not compile:
+///
+/// ```compile_fail,E0277
+/// #[derive(sdk::Model)]
+/// struct Config {
+///     #[attr(write_only)]
+///     password: String,
+/// }
+/// ```
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "an attribute with `write_only` or `required` needs a field of Option<T>",
+    label = "is never null",
+    note = "the value of such an attribute is null in a state or can be missing there"
+)]
+pub trait Nullable {}
+
+impl<T> Nullable for Option<T> {}
+impl Nullable for Value {}
+
 /// Fails to compile unless the type can be null.
 #[doc(hidden)]
-pub const fn assert_nullable<T: AttributeType>() {
-    const {
-        assert!(
-            matches!(T::PRESENCE, Presence::Optional),
-            "`write_only` and `required` need a field of Option<T>: its value can be null in a state"
-        );
-    }
-}
+pub fn assert_nullable<T: Nullable>() {}
+
+/// Type of a field that the provider sets. `optional` on another type does not compile:
+///
+/// ```compile_fail,E0277
+/// #[derive(sdk::Model)]
+/// struct Config {
+///     #[attr(optional)]
+///     zone: Option<String>,
+/// }
+/// ```
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`optional` is for a field of Computed<T>",
+    label = "is not computed",
+    note = "an attribute of Option<T> is optional already"
+)]
+pub trait SetByProvider {}
+
+impl<T> SetByProvider for Computed<T> {}
 
 /// Fails to compile unless the type is computed.
 #[doc(hidden)]
-pub const fn assert_computed<T: AttributeType>() {
-    const {
-        assert!(
-            matches!(T::PRESENCE, Presence::Computed),
-            "`optional` is for a field of Computed<T>; an attribute of Option<T> is optional already"
-        );
-    }
-}
+pub fn assert_computed<T: SetByProvider>() {}

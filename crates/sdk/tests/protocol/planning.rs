@@ -1,10 +1,11 @@
 //! Tests of plans: defaults, unknown values, stable values, replacement.
 
 use cty::Value;
+use proto::tfplugin6 as pb;
 use serde_json::json;
 
 use super::serve;
-use crate::common::{said, text};
+use crate::common::{decode, encode, said, text, type_of};
 
 #[tokio::test]
 async fn attribute_validation_errors_name_the_attribute() {
@@ -134,4 +135,33 @@ async fn change_that_cannot_be_made_in_place_plans_a_replacement() {
             .replace,
         Vec::<String>::new()
     );
+}
+
+#[tokio::test]
+async fn plan_is_deferred_only_for_hosts_that_allow_it() {
+    let mut served = serve().await;
+    let config = served.host.config("toy_box", json!({"name": "defers"}));
+    let null = served.host.null("toy_box");
+    let plan = served.host.plan("toy_box", &null, &config, b"").await;
+    assert_eq!(said(&plan.diagnostics)[0].0, "the shelf does not exist");
+    let ty = type_of(served.host.block("toy_box"));
+    let request = pb::plan_resource_change::Request {
+        type_name: "toy_box".into(),
+        prior_state: Some(encode(&null, &ty)),
+        proposed_new_state: Some(encode(&config, &ty)),
+        config: Some(encode(&config, &ty)),
+        client_capabilities: Some(pb::ClientCapabilities {
+            deferral_allowed: true,
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let answer = served.host.client.plan_resource_change(request).await;
+    let answer = answer.unwrap().into_inner();
+    assert_eq!(answer.diagnostics, []);
+    let reason = answer.deferred.unwrap().reason();
+    assert_eq!(reason, pb::deferred::Reason::AbsentPrereq);
+    let planned = decode(answer.planned_state.as_ref(), &ty);
+    assert_eq!(text(&planned, "name"), "defers");
+    assert!(!planned.get_attr("id").unwrap().is_known());
 }

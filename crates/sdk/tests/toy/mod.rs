@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use cty::{Type, Value};
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
 use sdk::{
-    Change, Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource,
-    State, Upgrader, async_trait,
+    Change, Context, DataSource, Deferral, Diagnostic, Diagnostics, Failure, Object, Planned,
+    Planning, Provider, Resource, State, Upgrader, async_trait,
 };
 
 #[derive(Default)]
@@ -91,6 +91,16 @@ impl Resource for ToyBox {
             .attr(Attr::string("id").computed().stable())
             .attr(Attr::string("etag").computed())
             .block(Nested::new("lid", Nesting::List, lid))
+    }
+
+    async fn plan(&self, _: &Context, request: Planning<'_>) -> Result<Planned, Failure> {
+        match request.config.get_attr("name").unwrap().as_str() {
+            Some("defers") => {
+                let failure = Failure::new("the shelf does not exist", "");
+                Err(failure.deferred(Deferral::AbsentPrerequisite))
+            }
+            _ => Ok(request.by_default()),
+        }
     }
 
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure> {

@@ -1,38 +1,43 @@
 //! The code of the book page `docs/provider-in-an-afternoon.md`: its test, and a comparison of the
 //! page with the example and with this file.
 
-use sdk::testing::TestProvider;
-use serde_json::json;
-
 use crate::notes_provider::provider;
 
 const PAGE: &str = include_str!("../../../../docs/provider-in-an-afternoon.md");
 
-#[test]
-fn provider_has_no_mistakes() {
-    assert_eq!(sdk::internal_validate(&provider()), []);
-}
+#[cfg(test)]
+mod tests {
+    use sdk::testing::TestProvider;
+    use serde_json::json;
 
-#[tokio::test]
-async fn note_is_created_updated_and_destroyed() -> sdk::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let test = TestProvider::in_process(provider())?;
-    let directory = folder.path().display().to_string();
-    test.configure(json!({"directory": directory})).await?;
+    use super::provider;
 
-    let first = json!({"book": directory, "title": "today", "text": "rain"});
-    let note = test.apply("notes_note", None, first).await?.done()?;
-    assert_eq!(note.attr("id"), format!("{directory}/today"));
+    #[test]
+    fn provider_has_no_mistakes() {
+        assert_eq!(sdk::internal_validate(&provider()), []);
+    }
 
-    let second = json!({"book": directory, "title": "today", "text": "sun"});
-    let note = test
-        .apply("notes_note", Some(&note), second)
-        .await?
-        .done()?;
-    assert_eq!(test.read(&note).await?, Some(note.clone()));
-    test.destroy(&note).await?;
-    assert_eq!(test.read(&note).await?, None);
-    Ok(())
+    #[tokio::test]
+    async fn note_is_created_updated_and_destroyed() -> sdk::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let test = TestProvider::in_process(provider())?;
+        let directory = folder.path().display().to_string();
+        test.configure(json!({"directory": directory})).await?;
+
+        let first = json!({"book": directory, "title": "today", "text": "rain"});
+        let note = test.apply("notes_note", None, first).await?.done()?;
+        assert_eq!(note.attr("id"), format!("{directory}/today"));
+
+        let second = json!({"book": directory, "title": "today", "text": "sun"});
+        let note = test
+            .apply("notes_note", Some(&note), second)
+            .await?
+            .done()?;
+        assert_eq!(test.read(&note).await?, Some(note.clone()));
+        test.destroy(&note).await?;
+        assert_eq!(test.read(&note).await?, None);
+        Ok(())
+    }
 }
 
 /// Code blocks of the page with this information string.
