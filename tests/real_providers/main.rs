@@ -2,7 +2,8 @@
 //! terraform-provider-time, and those of `tests/interop` (protocol 6 on terraform-plugin-framework,
 //! protocol 5 on terraform-plugin-sdk/v2). `FLIGHTDECK_TEST_GO_BIN` names the output directory of
 //! `tests/interop/build`; `FLIGHTDECK_TEST_MIRROR` a filesystem mirror whose providers are all
-//! tried. Tests of missing ones are skipped.
+//! tried. `FLIGHTDECK_TOFU` and `FLIGHTDECK_TERRAFORM` name unmodified hosts for the example
+//! provider of the SDK. Tests of missing ones are skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

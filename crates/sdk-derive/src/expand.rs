@@ -182,9 +182,9 @@ fn attribute_schema(
     }
     if let Some(check) = &settings.check {
         calls.extend(quote_spanned! {check.span()=>
-            .check(|value| {
-                let value = #trait_path::from_value(value).map_err(|why| why.to_string())?;
-                #check(&value)
+            .check(|value| match ::sdk::typed::given::<#ty>(value)? {
+                ::core::option::Option::None => ::core::result::Result::Ok(()),
+                ::core::option::Option::Some(value) => #check(&value),
             })
         });
     }

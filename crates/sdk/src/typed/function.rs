@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
-use cty::{Path, Value};
+use cty::Value;
 
 use super::attribute::{AttributeType, Presence, value_type};
 use crate::function::{Function, FunctionError, Parameter, Signature};
@@ -36,8 +36,7 @@ fn argument<T: AttributeType>(arguments: &[Value], index: usize) -> Result<T, Fu
     let missing = || FunctionError::new("the argument is missing").at_argument(index);
     let value = arguments.get(index).ok_or_else(missing)?;
     T::from_value(value).map_err(|error| {
-        let at_root = error.path == Path::root();
-        let text = match at_root {
+        let text = match error.path.is_empty() {
             true => error.problem,
             false => error.to_string(),
         };

@@ -18,6 +18,6 @@ pub use lifecycle::{Lifecycle, Updatable, Update};
 pub use model::{Mismatch, Model, Named};
 #[doc(hidden)]
 pub use model::{
-    Nullable, SetByProvider, assert_computed, assert_nullable, attribute, read, with_default,
+    Nullable, SetByProvider, assert_computed, assert_nullable, attribute, given, read, with_default,
 };
 pub use provider::TypedProvider;

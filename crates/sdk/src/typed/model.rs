@@ -109,13 +109,31 @@ pub fn read<T>(
 #[doc(hidden)]
 pub fn attribute<T: AttributeType>(name: &str) -> Attr {
     let attr = match T::ty() {
-        AttrType::Plain(ty) => Attr::new(name, ty),
+        // Objects are checked attribute by attribute.
+        AttrType::Plain(ty) => Attr::new(name, ty).check(|value| given::<T>(value).map(drop)),
         AttrType::Nested(nesting, attrs) => Attr::nested(name, nesting, attrs),
     };
     match T::PRESENCE {
         Presence::Required => attr.required(),
         Presence::Optional => attr,
         Presence::Computed => attr.computed(),
+    }
+}
+
+/// Converts a configured value; `None` if parts of it are unknown yet.
+///
+/// # Errors
+/// The value does not fit the type of the field, such as a fraction for a whole number.
+#[doc(hidden)]
+pub fn given<T: AttributeType>(value: &Value) -> Result<Option<T>, String> {
+    match value.is_wholly_known() {
+        false => Ok(None),
+        true => T::from_value(value)
+            .map(Some)
+            .map_err(|error| match error.path.is_empty() {
+                true => error.problem,
+                false => error.to_string(),
+            }),
     }
 }
 

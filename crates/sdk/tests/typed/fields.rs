@@ -21,6 +21,14 @@ async fn checks_of_fields_name_the_attribute() {
             json!({"name": "a", "timeouts": {"create": "soon"}}),
             "\"soon\" is not a positive duration",
         ),
+        (
+            json!({"name": "a", "network": {"name": "n", "port": 1.5}}),
+            "1.5 is not a whole number",
+        ),
+        (
+            json!({"name": "a", "tags": {"env": null}}),
+            "[\"env\"]: is null",
+        ),
         (json!({"name": "root"}), ""),
     ];
     for (config, wanted) in cases {
