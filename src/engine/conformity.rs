@@ -148,6 +148,11 @@ impl<'a> TypeRun<'a> {
     }
 
     fn fail(&mut self, id: impl Into<String>, evidence: impl AsRef<str>) {
+        if self.is_over() {
+            // The interruption may be the cause.
+            let why = self.reason.clone();
+            return self.skip(id, why);
+        }
         self.checks.push(Check::new(id, Status::Fail, evidence));
     }
 

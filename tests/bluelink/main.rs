@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod call_failures;
+mod conformity;
 mod deregistered;
 mod drift;
 mod functions;

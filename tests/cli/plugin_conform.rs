@@ -1,8 +1,10 @@
 //! Tests of `plugin conform` with the bundled providers: they pass, leave nothing, and the report
 //! has each form.
 
-use crate::support::Workspace;
-use serde_json::Value;
+use crate::support::{Run, Workspace};
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// Configurations for the types whose starters the lab refuses.
 const LAB: &str = r#"
@@ -161,4 +163,40 @@ fn refused_starter_is_skipped_and_a_refused_file_fails() {
             "{run:?}"
         );
     }
+}
+
+#[test]
+fn interrupted_run_destroys_what_it_has_created() {
+    let config = "provider \"lab\" {\n  file = \"lab.json\"\n}\nresource \"lab_bucket\" \"any\" {\n  name = \"conform\"\n  read_ms = 60000\n}\n";
+    let world = Workspace::new(&[("given.hcl", config)]);
+    let objects = || {
+        let text = std::fs::read_to_string(world.path().join("lab.json")).unwrap_or_default();
+        text.matches("bkt-").count()
+    };
+    let words = [
+        "plugin",
+        "conform",
+        "bundled/lab",
+        "--config",
+        "given.hcl",
+        "--yes",
+        "--json",
+    ];
+    let child = world.command(&words).spawn().unwrap();
+    let ends = Instant::now() + Duration::from_secs(60);
+    while objects() == 0 {
+        assert!(Instant::now() < ends, "no object was created");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = i32::try_from(child.id()).unwrap();
+    rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::INT).unwrap();
+    let run = Run::from(child.wait_with_output().unwrap()).expect(1);
+    let report = &run.result()["report"];
+    assert_eq!(
+        (&report["stopped"], &report["leftovers"]),
+        (&"interrupted".into(), &json!([]))
+    );
+    assert_eq!(statuses(report, "create"), ["pass"], "{report:#}");
+    assert_eq!(statuses(report, "read"), ["skipped"], "{report:#}");
+    assert_eq!(objects(), 0, "{run:#?}");
 }

@@ -4,7 +4,7 @@ use calls::{CallContext, ProviderError};
 use conform::{Check, Report, Status};
 use model::bus::{Bus, Listener};
 use model::view::PluginView;
-use model::{Event, EventKind, LogStream, PluginEvent, PluginId, duration};
+use model::{Event, EventKind, LogStream, PLUGIN_PATH_DIALECT, PluginEvent, PluginId, duration};
 use provider::Provider;
 use provider::pool::Pool;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,12 +39,19 @@ impl LogNoise {
         noise
     }
 
-    fn check(&self) -> Check {
+    /// With `has_handshake`, standard output belongs to the handshake; otherwise it is a log.
+    fn check(&self, has_handshake: bool) -> Check {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        let (stdout, log) = (count(&self.stdout), count(&self.log));
+        let (stdout, log) = match (count(&self.stdout), count(&self.log)) {
+            (stdout, log) if has_handshake => (stdout, log),
+            (stdout, log) => (0, stdout + log),
+        };
         let (status, evidence) = match (stdout, log) {
             (0, log) if log <= MOST_LINES => {
-                let text = format!("no line besides the handshake, and {log} log lines");
+                let text = match has_handshake {
+                    true => format!("no line besides the handshake, and {log} log lines"),
+                    false => format!("{log} log lines, standard output included"),
+                };
                 (Status::Pass, text)
             }
             (0, log) => (Status::Fail, format!("{log} log lines, limit {MOST_LINES}")),
@@ -154,8 +161,22 @@ impl<'p> Process<'p> {
         }
     }
 
+    /// Returns true if the plugin registers at a socket of its host, without a handshake.
+    fn registers(&self) -> bool {
+        let found = self.view().and_then(|view| view.found);
+        let dialect = found.and_then(|found| found.dialect);
+        dialect.is_some_and(|dialect| dialect.starts_with(PLUGIN_PATH_DIALECT))
+    }
+
     /// Asks the provider to stop its current work.
     pub(super) async fn cancel(&self, provider: &dyn Provider) -> Check {
+        let skip = |why| Check::new("cancel", Status::Skipped, why);
+        if self.registers() {
+            return skip("the dialect has no such request");
+        }
+        if !self.view().is_some_and(|view| view.state.has_process()) {
+            return skip("the process was not running");
+        }
         let began = Instant::now();
         match provider.stop(&CallContext::default()).await {
             Ok(()) => {
@@ -163,9 +184,7 @@ impl<'p> Process<'p> {
                 let text = format!("answered in {}, while no call was running", duration(ms));
                 Check::new("cancel", Status::Pass, text)
             }
-            Err(ProviderError::Unsupported { .. }) => {
-                Check::new("cancel", Status::Skipped, "the dialect has no such request")
-            }
+            Err(ProviderError::Unsupported { .. }) => skip("the provider has no such request"),
             Err(error) => Check::new("cancel", Status::Fail, error.to_string()),
         }
     }
@@ -191,7 +210,7 @@ impl<'p> Process<'p> {
                 checks.push(Check::new("shutdown", Status::Skipped, why));
             }
         }
-        checks.push(noise.check());
+        checks.push(noise.check(!self.registers()));
         let memory = match peak {
             None => Check::new("memory", Status::Skipped, "the system has no measurement"),
             Some(bytes) => {
