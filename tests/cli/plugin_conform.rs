@@ -166,6 +166,45 @@ fn refused_starter_is_skipped_and_a_refused_file_fails() {
 }
 
 #[test]
+fn reports_of_earlier_runs_are_listed_newest_first() {
+    let world = Workspace::new(&[]);
+    let conform = ["plugin", "conform"];
+    world
+        .run(&[&conform[..], &["bundled/lab", "--type", "lab_bucket"]].concat())
+        .expect(0);
+    world
+        .run(
+            &[
+                &conform[..],
+                &["bundled/local", "--type", "local_process", "--yes"],
+            ]
+            .concat(),
+        )
+        .expect(1);
+    let list = |more: &[&str]| {
+        world
+            .run(&[&conform, &["--history"][..], more].concat())
+            .expect(0)
+    };
+    let reports = list(&["--json"]).result()["reports"].clone();
+    assert_eq!(
+        (&reports[0]["plugin"], &reports[1]["plugin"]),
+        (&"bundled/local".into(), &"bundled/lab".into())
+    );
+    let lines = list(&[]).stdout;
+    assert!(
+        lines.contains("failed  bundled/local") && lines.contains("with objects; create"),
+        "{lines}"
+    );
+    let lines = list(&["bundled/lab"]).stdout;
+    assert!(
+        lines.lines().count() == 1 && lines.contains("planned only"),
+        "{lines}"
+    );
+    world.run(&conform).expect(1);
+}
+
+#[test]
 fn interrupted_run_destroys_what_it_has_created() {
     let config = "provider \"lab\" {\n  file = \"lab.json\"\n}\nresource \"lab_bucket\" \"any\" {\n  name = \"conform\"\n  read_ms = 60000\n}\n";
     let world = Workspace::new(&[("given.hcl", config)]);

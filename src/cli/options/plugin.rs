@@ -48,8 +48,11 @@ pub(in crate::cli) struct PluginDocsArgs {
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct ConformArgs {
     /// Installed provider or a part of its name, or the path of an executable
-    #[arg(value_name = "SOURCE|BINARY")]
-    pub(in crate::cli) plugin: String,
+    #[arg(value_name = "SOURCE|BINARY", required_unless_present = "history")]
+    pub(in crate::cli) plugin: Option<String>,
+    /// List the reports of earlier runs in this directory, newest first
+    #[arg(long, conflicts_with_all = ["types", "config", "yes", "report"])]
+    pub(in crate::cli) history: bool,
     /// Resource type to check (repeatable; default: those of --config, else all)
     #[arg(long = "type", value_name = "TYPE")]
     pub(in crate::cli) types: Vec<String>,

@@ -14,6 +14,14 @@ impl Engine {
         self.shared.operations.declare_executable(path).await
     }
 
+    /// Reports of earlier checks in this directory, newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn conform_reports(&self) -> Result<Vec<conform::Report>, EngineError> {
+        self.shared.operations.conform_reports().await
+    }
+
     /// Checks a provider against the protocol's rules, and destroys what the checks created. Failed
     /// checks are part of the report.
     ///

@@ -12,7 +12,7 @@ use calls::{Answer as _, CallContext};
 use conform::{Check, Given, GivenError, Leftover, Report, Status, starter_value};
 use cty::Value;
 use cty::schema::{Block, Schema};
-use model::{ConfigKey, PluginId, now_ms};
+use model::{ConfigKey, EventKind, PluginId, now_ms};
 use process::{LogNoise, Process};
 use provider::{LINK, Provider, ProviderSchema};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Maximum number of types of a run that names none.
 const MAX_TYPES: usize = 30;
+/// Maximum number of listed reports.
+const MAX_REPORTS: u32 = 100;
 /// Deadline for the destruction of what an interrupted run has created.
 const CLEAN_UP: Duration = Duration::from_secs(300);
 
@@ -107,7 +109,30 @@ impl Operations {
         report.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         process.describe(&mut report);
         self.redact(&mut report);
+        if let Err(error) = self.keep(&report).await {
+            // The report itself must not be lost.
+            let text = format!("the report is not in the history: {error}");
+            self.bus.emit(EventKind::Notice { text });
+        }
         Ok(report)
+    }
+
+    /// Stores a report, if this engine may write.
+    async fn keep(&self, report: &Report) -> Result<(), EngineError> {
+        if !self.settings.access.can_write() {
+            return Ok(());
+        }
+        let text = serde_json::to_string(report).map_err(EngineError::refused)?;
+        Ok(self.memory.store().put_conform_report(text).await?)
+    }
+
+    /// Returns the stored reports, newest first.
+    pub async fn conform_reports(&self) -> Result<Vec<Report>, EngineError> {
+        let texts = self.memory.store().conform_reports(MAX_REPORTS).await?;
+        let reports = texts.iter().map(|text| serde_json::from_str(text));
+        reports
+            .collect::<Result<_, _>>()
+            .map_err(EngineError::refused)
     }
 
     /// Launches the provider; records the checks of its start.

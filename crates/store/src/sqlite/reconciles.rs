@@ -13,6 +13,8 @@ use rusqlite::{Connection, OptionalExtension};
 /// Number of runs that are kept for each group.
 const KEPT: i64 = 100;
 const RUN: &str = "a run of the reconcile loop";
+/// Name of the reports on conformity among the runs; no group can have it because of the space.
+const CONFORM: &str = "plugin conform";
 
 #[async_trait]
 impl Reconciles for Sqlite {
@@ -39,17 +41,8 @@ impl Reconciles for Sqlite {
     }
 
     async fn put_reconcile_run(&self, run: ReconcileRun) -> Result<(), StoreError> {
-        self.write_later(RUN, move |conn| {
-            conn.prepare_cached("INSERT INTO reconcile_run (name, run) VALUES (?1, ?2)")?
-                .execute((&run.group, json(RUN, &run)?))?;
-            conn.prepare_cached(
-                "DELETE FROM reconcile_run WHERE name = ?1 AND id <=
-                 (SELECT id FROM reconcile_run WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-            )?
-            .execute((&run.group, KEPT))?;
-            Ok(())
-        })
-        .await
+        self.write_later(RUN, move |conn| put(conn, &run.group, &json(RUN, &run)?))
+            .await
     }
 
     async fn reconcile_runs(
@@ -59,15 +52,41 @@ impl Reconciles for Sqlite {
     ) -> Result<Vec<ReconcileRun>, StoreError> {
         let name = name.to_owned();
         self.read(move |conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT run FROM reconcile_run WHERE name = ?1 ORDER BY id DESC LIMIT ?2",
-            )?;
-            let rows = query.query_map((&name, limit), |r| r.get::<_, String>(0))?;
-            let parse = |text: String| serde_json::from_str(&text).map_err(|e| Fault::Json(RUN, e));
-            rows.map(|text| parse(text?)).collect()
+            let parse = |text: &String| serde_json::from_str(text).map_err(|e| Fault::Json(RUN, e));
+            newest(conn, &name, limit)?.iter().map(parse).collect()
         })
         .await
     }
+
+    async fn put_conform_report(&self, report: String) -> Result<(), StoreError> {
+        let what = "a report on a provider's conformity";
+        self.write(what, move |conn| put(conn, CONFORM, &report))
+            .await
+    }
+
+    async fn conform_reports(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+        self.read(move |conn| newest(conn, CONFORM, limit)).await
+    }
+}
+
+/// Adds a run to those with its name, and removes the oldest ones.
+fn put(conn: &Connection, name: &str, run: &str) -> Job<()> {
+    conn.prepare_cached("INSERT INTO reconcile_run (name, run) VALUES (?1, ?2)")?
+        .execute((name, run))?;
+    conn.prepare_cached(
+        "DELETE FROM reconcile_run WHERE name = ?1 AND id <=
+         (SELECT id FROM reconcile_run WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+    )?
+    .execute((name, KEPT))?;
+    Ok(())
+}
+
+fn newest(conn: &Connection, name: &str, limit: u32) -> Job<Vec<String>> {
+    let mut query = conn.prepare_cached(
+        "SELECT run FROM reconcile_run WHERE name = ?1 ORDER BY id DESC LIMIT ?2",
+    )?;
+    let rows = query.query_map((name, limit), |r| r.get::<_, String>(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn leader(conn: &Connection) -> Job<Option<LeaderLease>> {

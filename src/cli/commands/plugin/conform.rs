@@ -6,7 +6,8 @@ use crate::cli::exit::{CliError, CommandResult, ERROR, OK, fields};
 use crate::cli::options::{ConformArgs, ReportForm};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::session::{Session, settings};
+use crate::cli::session::{Session, run_request, settings};
+use crate::cli::time::format_local;
 use conform::{Check, Given, Report, Status};
 use engine::error::EngineError;
 use engine::handle::{ConformRequest, Engine};
@@ -14,18 +15,63 @@ use model::settings::Access;
 use serde_json::json;
 
 pub(super) async fn run(args: ConformArgs, out: &mut Output) -> CommandResult {
+    let Some(plugin) = args.plugin.as_deref().filter(|_| !args.history) else {
+        return history(args.plugin.as_deref(), out).await;
+    };
     let given = given(&args)?;
-    let settings = settings("plugin conform", Access::ReadOnly, None)?;
+    let settings = settings("plugin conform", Access::ReadWrite, None)?;
     let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let question = checked(&engine, &args, given);
+    let question = checked(&engine, plugin, &args, given);
     let report = session.wait(out, &mut progress, question).await;
     session.finish(out).await;
     out.flush_diagnostics();
     let report = report??;
     print(&report, args.report, out);
     Ok(if report.is_passed() { OK } else { ERROR })
+}
+
+/// Lists the reports of earlier runs, of plugins with this part in their name.
+async fn history(part: Option<&str>, out: &mut Output) -> CommandResult {
+    let settings = settings("plugin conform", Access::ReadOnly, None)?;
+    let question = |engine: Engine| async move { engine.conform_reports().await };
+    let mut reports = run_request(settings, out, question).await?;
+    reports.retain(|report| part.is_none_or(|part| report.plugin.contains(part)));
+    out.flush_diagnostics();
+    if out.json {
+        out.result("plugin", fields(json!({ "reports": reports })));
+        return Ok(OK);
+    }
+    if reports.is_empty() {
+        out.line("no reports");
+    }
+    for report in &reports {
+        let (ink, word) = match report.is_passed() {
+            true => (Ink::Green, "passed"),
+            false => (Ink::Red, "failed"),
+        };
+        let failed = report.all().filter(|(_, c)| c.status == Status::Fail);
+        let failed: Vec<&str> = failed.map(|(_, check)| &*check.id).collect();
+        let failed = match failed.is_empty() {
+            true => String::new(),
+            false => format!("; {}", failed.join(", ")),
+        };
+        let version = report.version.as_deref().unwrap_or("-");
+        let scope = if report.creates {
+            "with objects"
+        } else {
+            "planned only"
+        };
+        out.line(&format!(
+            "{}  {}  {}, {version}, {scope}{}",
+            format_local(report.began),
+            out.paint(ink, word),
+            safe(&report.summary()),
+            safe(&failed),
+        ));
+    }
+    Ok(OK)
 }
 
 /// Reads the operator's configurations.
@@ -45,10 +91,11 @@ fn given(args: &ConformArgs) -> Result<Option<Given>, CliError> {
 
 async fn checked(
     engine: &Engine,
+    name: &str,
     args: &ConformArgs,
     given: Option<Given>,
 ) -> Result<Result<Report, CliError>, EngineError> {
-    let plugin = match choice::chosen(engine, &args.plugin).await? {
+    let plugin = match choice::chosen(engine, name).await? {
         Ok(plugin) => plugin,
         Err(error) => return Ok(Err(error)),
     };

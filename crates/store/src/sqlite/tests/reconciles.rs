@@ -96,3 +96,15 @@ async fn newest_runs_of_each_group_are_kept() {
     assert_eq!((web.len(), web[0].began, web[99].began), (100, 149, 50));
     assert_eq!(store.reconcile_runs("db", 9).await.unwrap(), [run("db", 0)]);
 }
+
+#[tokio::test]
+async fn newest_hundred_conform_reports_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for number in 0..=100 {
+        store.put_conform_report(number.to_string()).await.unwrap();
+    }
+    drop(store);
+    let reports = open(dir.path()).conform_reports(1_000).await.unwrap();
+    assert_eq!((reports.len(), &*reports[0]), (100, "100"));
+}
