@@ -158,7 +158,16 @@ fn report_error(ended: CommandResult, command: &str, out: &mut Output) -> u8 {
         Err(error) => error,
     };
     let code = error.exit_code();
-    match &error {
+    report_problem(&error, out);
+    // The result line is the last one, so diagnostics precede it.
+    out.flush_diagnostics();
+    out.result(command, failed(code));
+    code
+}
+
+/// Reports an error. Diagnostics are held back.
+pub(super) fn report_problem(error: &CliError, out: &mut Output) {
+    match error {
         CliError::AlreadyReported(_) => {}
         // Already reported as a diagnostic with its position.
         CliError::Engine(EngineError::Plugin(trouble))
@@ -172,10 +181,6 @@ fn report_error(ended: CommandResult, command: &str, out: &mut Output) -> u8 {
             out.program_diagnostic(&plain_diagnostic(&other.to_string()));
         }
     }
-    // The result line is the last one, so diagnostics precede it.
-    out.flush_diagnostics();
-    out.result(command, failed(code));
-    code
 }
 
 /// Converts a text to a diagnostic without a position: the first line is the summary, the rest the

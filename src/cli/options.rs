@@ -2,7 +2,9 @@
 
 mod plugin;
 
-pub(super) use plugin::{ConformArgs, PluginDocsArgs, PluginSubcommand, ReportForm, ScaffoldArgs};
+pub(super) use plugin::{
+    ConformArgs, PluginDevArgs, PluginDocsArgs, PluginSubcommand, ReportForm, ScaffoldArgs,
+};
 
 use std::path::PathBuf;
 

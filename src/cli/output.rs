@@ -331,6 +331,12 @@ impl Output {
         })
     }
 
+    /// Forgets what was reported, for a command that repeats its work.
+    pub(super) fn forget_diagnostics(&mut self) {
+        self.known.clear();
+        self.reported.clear();
+    }
+
     /// Holds a diagnostic back even if it is a duplicate.
     pub(super) fn diagnostic_again(&mut self, diagnostic: &Diagnostic) {
         self.held_diagnostics.push(diagnostic.clone());

@@ -17,6 +17,11 @@ pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
     out.batch(|out| stage_lines(out, summary));
 }
 
+/// Shows one change of a stage.
+pub(super) fn change(out: &mut Output, change: &ChangeView) {
+    print_change(out, change, false);
+}
+
 fn stage_lines(out: &mut Output, summary: &StageSummary) {
     summary
         .drift

@@ -201,7 +201,7 @@ pub fn find_providers(
         in_state: in_state.clone(),
         ..ProviderSearch::default()
     };
-    let (places, lock) = match search_inputs(settings, &mut out.problems) {
+    let (mut places, lock) = match search_inputs(settings, &mut out.problems) {
         Ok(inputs) => inputs,
         Err(problem) => {
             out.problems.push(*problem);
@@ -209,6 +209,15 @@ pub fn find_providers(
         }
     };
     let (wants, others) = required_providers(root, in_state, &mut out.problems);
+    for want in wants.values() {
+        if let Some(directory) = settings.development.get(&*want.address.name) {
+            // The operator named it, so it needs no trust, even inside the workspace.
+            places.user_directories.insert(directory.clone());
+            places
+                .overrides
+                .insert(want.address.clone(), directory.clone());
+        }
+    }
     for (address, want) in wants {
         // Part of the engine: nothing to search or launch.
         if *address == *BUILTIN_PROVIDER {

@@ -41,6 +41,7 @@ mod plan_json;
 mod plan_json_consumers;
 mod plugin_conform;
 mod plugin_contents;
+mod plugin_dev;
 mod plugin_provenance;
 mod plugin_scaffold;
 mod prevent_destroy_in_removed_modules;

@@ -1,6 +1,7 @@
 //! Documentation of a provider from its schema, as Markdown.
 
 use crate::scaffold::starter_text;
+use crate::schema_changes::collection;
 use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};
 use provider::{FunctionParameter, FunctionSignature, ProviderSchema, TypeText};
@@ -245,7 +246,7 @@ fn in_path(path: &str) -> String {
 
 fn attribute_line(name: &str, attribute: &Attribute, path: &str) -> String {
     let mut facts = vec![match &attribute.nested {
-        Some(object) => nesting_text(object.nesting, "object"),
+        Some(object) => collection(object.nesting, "object"),
         None => type_text(&attribute.ty),
     }];
     let marks = [
@@ -270,7 +271,7 @@ fn attribute_line(name: &str, attribute: &Attribute, path: &str) -> String {
 }
 
 fn block_line(name: &str, block: &NestedBlock, path: &str) -> String {
-    let mut facts = nesting_text(block.nesting, "block");
+    let mut facts = collection(block.nesting, "block");
     for (limit, words) in [(block.min_items, "at least"), (block.max_items, "at most")] {
         if limit > 0 && !matches!(block.nesting, Nesting::Single | Nesting::Group) {
             let _ = write!(facts, ", {words} {limit}");
@@ -337,15 +338,6 @@ fn function_page(provider: &str, name: &str, function: &FunctionSignature) -> St
         }
     }
     text
-}
-
-fn nesting_text(nesting: Nesting, of: &str) -> String {
-    match nesting {
-        Nesting::Single | Nesting::Group => of.to_owned(),
-        Nesting::List => format!("list of {of}s"),
-        Nesting::Set => format!("set of {of}s"),
-        Nesting::Map => format!("map of {of}s"),
-    }
 }
 
 fn type_text(ty: &Type) -> String {

@@ -18,9 +18,11 @@ mod render;
 mod report;
 mod rules;
 mod scaffold;
+mod schema_changes;
 
 pub use documentation::{Page, documentation};
 pub use given::{Given, GivenError, starter_value};
 pub use report::{Check, Leftover, Report, Status, TypeReport};
 pub use rules::{RULES, Rule, rule};
 pub use scaffold::{Placeholders, Scaffold, starter_text};
+pub use schema_changes::schema_changes;

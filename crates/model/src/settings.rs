@@ -1,6 +1,7 @@
 //! Settings of an engine: defaults, overridden by the front end.
 
 use crate::{Endpoint, VariableFlag};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -210,6 +211,9 @@ pub struct Settings {
     pub bundled_environment: Vec<(String, String)>,
     /// Search path for Bluelink plugins, in place of the environment's.
     pub plugin_path: Option<PathBuf>,
+    /// Directories of providers under development, by the name of the provider. They come before
+    /// all other places except a provider that already runs.
+    pub development: BTreeMap<String, PathBuf>,
     /// Memory limit of this process in bytes; the default is half of the machine's memory.
     pub memory: Option<u64>,
     /// File with trust decisions about workspace plugins; never inside a workspace.
@@ -249,6 +253,7 @@ impl Settings {
             parallelism: 10,
             bundled_environment: Vec::new(),
             plugin_path: None,
+            development: BTreeMap::new(),
             memory: None,
             trusted_plugins: None,
             digest_cache: None,

@@ -2,6 +2,7 @@
 
 mod choice;
 mod conform;
+mod dev;
 mod docs;
 mod scaffold;
 
@@ -11,6 +12,7 @@ use crate::cli::output::Output;
 
 pub(super) async fn run(command: PluginSubcommand, out: &mut Output) -> CommandResult {
     match command {
+        PluginSubcommand::Dev(args) => Box::pin(dev::run(args, out)).await,
         PluginSubcommand::Docs(args) => docs::run(args, out).await,
         PluginSubcommand::Conform(args) => conform::run(args, out).await,
         PluginSubcommand::Scaffold(args) => scaffold::run(args, out).await,

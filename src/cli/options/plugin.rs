@@ -28,6 +28,8 @@ pub(in crate::cli) enum PluginSubcommand {
     Scaffold(ScaffoldArgs),
     /// Print or write the documentation of a provider as Markdown, from its live schema
     Docs(PluginDocsArgs),
+    /// Build a provider after each change of its source, replace its process, and stage again
+    Dev(PluginDevArgs),
     /// Check a provider against the rules of its protocol; creates objects only with --yes
     Conform(ConformArgs),
 }
@@ -107,6 +109,25 @@ pub(in crate::cli) struct ScaffoldArgs {
     pub(in crate::cli) json: bool,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct PluginDevArgs {
+    /// Directory with the provider's source
+    #[arg(value_name = "DIR")]
+    pub(in crate::cli) dir: PathBuf,
+    /// Workspace to stage (default: `example` in DIR, else the current directory)
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) workspace: Option<PathBuf>,
+    /// Command that builds the provider, run in DIR (default: `cargo build`)
+    #[arg(long, value_name = "COMMAND", requires = "binary")]
+    pub(in crate::cli) build: Option<String>,
+    /// Executable that the command writes, relative to DIR
+    #[arg(long, value_name = "PATH", requires = "build")]
+    pub(in crate::cli) binary: Option<PathBuf>,
+    /// Build and stage once, and end
+    #[arg(long)]
+    pub(in crate::cli) once: bool,
+}
+
 impl PluginSubcommand {
     /// Returns true if the command serves a protocol on its own standard output.
     pub(in crate::cli) fn serves(&self) -> bool {
@@ -119,7 +140,7 @@ impl PluginSubcommand {
             Self::Scaffold(args) => args.json,
             Self::Docs(args) => args.json,
             Self::Conform(args) => args.json,
-            Self::Serve { .. } | Self::Web { .. } => false,
+            Self::Dev(_) | Self::Serve { .. } | Self::Web { .. } => false,
         }
     }
 }
