@@ -218,7 +218,8 @@ impl Session {
         settings.traces = out.traces.clone();
         out.flags.apply(&mut settings);
         settings.shows_sensitive = out.flags.show_sensitive && !out.json;
-        let engine = Engine::start(settings).await?;
+        // Boxed, because each command waits for this large future.
+        let engine = Box::pin(Engine::start(settings)).await?;
         // From here on, the signal thread cancels this engine if the command does not react.
         signals.register_engine(&engine);
         // Subscribed before the first reports below, so that none is lost.

@@ -94,7 +94,7 @@ fn provider_is_built_and_staged_again_after_each_change() {
     w.write("provider/provider.sh", "mistake");
     wait_for(&shown, "failed: exit status: 1");
     source(&w, "answers");
-    wait_for(&shown, "the stage is the same as before (1 changes)");
+    wait_for(&shown, "the stage is the same as before (1 change)");
     let text = std::fs::read_to_string(&shown).unwrap();
     let same = text.matches("the stage is the same as before").count();
     assert_eq!(same, 1, "nothing else has changed\n{text}");

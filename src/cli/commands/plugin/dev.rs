@@ -4,6 +4,7 @@
 mod build;
 mod watch;
 
+use crate::app::format::count;
 use crate::cli::commands::change_directory;
 use crate::cli::escape::{safe, safe_path};
 use crate::cli::exit::{CliError, CommandResult, OK, report_problem};
@@ -219,9 +220,7 @@ fn show_differences(before: &StageSummary, after: &StageSummary, out: &mut Outpu
         differences += 1;
     }
     if differences == 0 {
-        let changes = after.len();
-        out.line(&format!(
-            "the stage is the same as before ({changes} changes)"
-        ));
+        let changes = count(after.len(), "change");
+        out.line(&format!("the stage is the same as before ({changes})"));
     }
 }
