@@ -205,7 +205,8 @@ where
 {
     let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
-    let question = question(session.engine.clone());
+    // Boxed, because the futures of some questions are large.
+    let question = Box::pin(question(session.engine.clone()));
     let answer = session.wait(out, &mut progress, question).await;
     session.finish(out).await;
     answer
@@ -218,8 +219,7 @@ impl Session {
         settings.traces = out.traces.clone();
         out.flags.apply(&mut settings);
         settings.shows_sensitive = out.flags.show_sensitive && !out.json;
-        // Boxed, because each command waits for this large future.
-        let engine = Box::pin(Engine::start(settings)).await?;
+        let engine = Engine::start(settings).await?;
         // From here on, the signal thread cancels this engine if the command does not react.
         signals.register_engine(&engine);
         // Subscribed before the first reports below, so that none is lost.
