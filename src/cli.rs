@@ -90,11 +90,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out));
     }
     log::start(&args, has_console, log_path.as_deref(), &mut out);
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers(has_console))
-        .enable_all()
-        .build()
-    {
+    let runtime = match runtime(has_console) {
         Ok(runtime) => runtime,
         Err(e) => {
             out.error_line(&format!("cannot start the async runtime: {e}"));
@@ -105,7 +101,7 @@ pub fn main() -> ExitCode {
         tracing::debug!(error = %e, "a file that grows beyond its limit will end this process");
     }
     let name = args.command.as_ref().map_or("console", args::Command::name);
-    let worked = runtime.block_on(runtime.spawn(async move {
+    let work = async move {
         // Boxed, because the future of all commands together is large.
         let ended = Box::pin(commands::run(args, &mut out)).await;
         commands::trust::report_commands(&mut out);
@@ -114,8 +110,12 @@ pub fn main() -> ExitCode {
             out.error_line(&left.to_string());
         }
         (ended, out)
-    }));
-    let (ended, mut out) = worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()));
+    };
+    let (ended, mut out) = match has_console {
+        // The console draws on this thread, which the engine's work cannot keep busy.
+        true => runtime.block_on(work),
+        false => runtime.block_on(on_worker(&runtime, work)),
+    };
     if runtime.metrics().num_alive_tasks() == 0 {
         // No task is left, so the runtime need not wait: memory of its threads is freed with the
         // process.
@@ -125,6 +125,22 @@ pub fn main() -> ExitCode {
         runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     }
     ExitCode::from(exit::report(ended, name, &mut out))
+}
+
+fn runtime(has_console: bool) -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers(has_console))
+        .enable_all()
+        .build()
+}
+
+/// Runs a command on a worker thread, beside the tasks that it waits for.
+async fn on_worker<T: Send + 'static>(
+    runtime: &tokio::runtime::Runtime,
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    let worked = runtime.spawn(work).await;
+    worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()))
 }
 
 /// Serves a bundled plugin or the web server until its end.

@@ -234,15 +234,18 @@ async fn looks_at_10_000_objects() {
     stage_and_deploy(&engine).await;
     let state = Answer::State(engine.state_rows().await.unwrap());
     let console = console(engine.subscribe(), '6', vec![state]);
-    let looks = async {
-        loop {
-            engine.look_at_all().await.unwrap();
+    // On other threads than the console, as in the real program.
+    let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let (looking, until) = (engine.clone(), over.clone());
+    tasks.spawn(async move {
+        while !until.is_cancelled() {
+            looking.look_at_all().await.unwrap();
         }
-    };
-    let seen = tokio::select! {
-        seen = console => seen,
-        () = looks => unreachable!("the looks do not end"),
-    };
+    });
+    let seen = console.await;
+    over.cancel();
+    tasks.close();
+    tasks.wait().await;
     seen.print("10000 objects are read without a pause", FRAME);
     engine.shutdown().await;
 }
