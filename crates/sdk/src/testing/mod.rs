@@ -12,10 +12,12 @@
 //! ```
 
 mod connect;
+mod ephemeral;
 mod migrations;
 mod operations;
 mod start;
 
 pub use connect::connect;
+pub use ephemeral::OpenResource;
 pub use operations::{Changed, Instance, Plan};
 pub use start::TestProvider;

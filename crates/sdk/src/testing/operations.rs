@@ -37,7 +37,7 @@ impl Instance {
 }
 
 /// Known value as JSON; unknown parts are null.
-fn json_of(value: &Value) -> Json {
+pub(super) fn json_of(value: &Value) -> Json {
     let known = value.unknown_as_null();
     codec::to_json(&known, known.ty()).unwrap_or(Json::Null)
 }
@@ -102,7 +102,7 @@ impl Changed {
 }
 
 /// Reads a configuration from JSON: missing arguments are null.
-fn config_value(of: &str, schema: &Schema, json: Json) -> Result<Value, Failure> {
+pub(super) fn config_value(of: &str, schema: &Schema, json: Json) -> Result<Value, Failure> {
     let ty = schema.implied_type();
     let wrong =
         |detail: String| Failure::new(format!("the configuration of {of} is not valid"), detail);
@@ -510,7 +510,7 @@ pub(super) fn identity_of(
     }
 }
 
-fn deferred_failure(deferred: &pb::Deferred) -> Failure {
+pub(super) fn deferred_failure(deferred: &pb::Deferred) -> Failure {
     let reason = deferred.reason().as_str_name();
     Failure::new(
         "the provider deferred the call",

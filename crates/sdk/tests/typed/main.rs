@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod afternoon;
+mod ephemeral;
 mod fields;
 mod identity;
 mod notes;
