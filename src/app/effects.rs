@@ -455,6 +455,13 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
             })
         }
+        Effect::WriteStarter(plugin, name) => {
+            convert_result(Subject::Schema, engine.documented(&plugin).await, |s| {
+                let text = conform::starter_text(&s, &name, false);
+                let absent = || plain_failure(Subject::Schema, format!("there is no type {name}"));
+                Some(text.map_or_else(absent, Answer::Starter))
+            })
+        }
         Effect::LoadWorkspaces => {
             convert_result(Subject::Workspace, engine.workspaces().await, |all| {
                 Some(Answer::Workspaces(all))

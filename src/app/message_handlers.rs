@@ -504,6 +504,13 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         Answer::Schema(plugin, rows) => {
             state.loaded.schemas.insert(plugin, rows);
         }
+        Answer::Starter(text) => {
+            let lines = text
+                .lines()
+                .map(|text| doc::line(doc::Role::Plain, clean(text)));
+            state.open(Message::new("Starter block", lines.collect()));
+            command::copy_text(state, effects, text);
+        }
     }
 }
 

@@ -95,6 +95,8 @@ pub enum Answer {
     /// Saved selections of the workspace.
     Selections(Vec<SavedSelection>),
     Schema(PluginId, Vec<SchemaRow>),
+    /// Starter block of a type.
+    Starter(String),
     /// The stage no longer matches the workspace; the text has the differences.
     Outdated {
         stage: StageId,
@@ -254,6 +256,8 @@ pub enum Effect {
     /// Reads one sensitive value.
     Reveal(SensitivePlace),
     LoadSchema(PluginId),
+    /// Writes the starter block of a type of a plugin: `TYPE`, or `data.TYPE`.
+    WriteStarter(PluginId, String),
     LoadWorkspaces,
     /// Opens an engine on a workspace of the directory, after creating it if requested, and shuts
     /// this one down. If opening fails, this engine keeps running.

@@ -103,6 +103,7 @@ pub static GROUPS: &[Group] = &[
                 "previous, next pane of the plugin",
             ),
             (&["unfold"], ""),
+            (&["starter"], ""),
             (&["blocker"], ""),
             (&["operation-logs"], ""),
             (&["duration"], ""),

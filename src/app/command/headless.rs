@@ -53,6 +53,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("stage", "flightdeck stage"),
     ("stage-destroy", "flightdeck stage --destroy"),
     ("stage-diagnostics", "flightdeck stage"),
+    ("starter", "flightdeck plugin scaffold NAME"),
     ("state-forget", "flightdeck state forget ADDRESS"),
     ("state-import", "flightdeck import ADDRESS ID"),
     ("state-look", "flightdeck reconcile --once"),

@@ -68,6 +68,7 @@ pub static COMMANDS: &[Command] = commands![
     "pane-next", "right", "next tab", "next pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_next;
     "pane-previous", "left", "", "previous pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_previous;
     "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_children, toggle_fold;
+    "starter", "b", "starter", "show and copy a starter block of this type", Scope::In(&[Schema]), on_type, write_starter;
     // Calls
     "blocker", "b", "blocker", "go to the call that blocks this one", Scope::In(&[Calls]), has_blocker, goto_blocker;
     "cancel", "c", "cancel…", "cancel the running work; asks how far", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;

@@ -203,6 +203,33 @@ pub fn has_children(state: &State) -> Available {
     }
 }
 
+/// Returns the type of the row under the cursor of a schema: `TYPE`, or `data.TYPE`.
+fn type_of_row(state: &State) -> Option<String> {
+    let path = state.selected()?.key.text()?;
+    let (group, rest) = path.split_once('/')?;
+    let name = rest.split('/').next()?;
+    match group {
+        "resources" => Some(name.to_owned()),
+        "data sources" => Some(format!("data.{name}")),
+        _ => None,
+    }
+}
+
+/// Requires a row of a resource type or a data source.
+pub fn on_type(state: &State) -> Available {
+    match type_of_row(state) {
+        Some(_) => Ok(()),
+        None => Err("this row is not part of a resource type or data source".into()),
+    }
+}
+
+pub fn write_starter(state: &mut State, effects: &mut Vec<Effect>) {
+    let plugin = state.plugin().map(|plugin| plugin.id.clone());
+    if let (Some(plugin), Some(name)) = (plugin, type_of_row(state)) {
+        effects.push(Effect::WriteStarter(plugin, name));
+    }
+}
+
 pub fn toggle_fold(state: &mut State, _: &mut Vec<Effect>) {
     let Some(path) = state
         .selected()

@@ -1,7 +1,7 @@
-//! Cases for keys of the trees of modules.
+//! Cases for keys of the trees of modules, and of the tree of a schema.
 
 use super::{KeyCase, after};
-use crate::app::msg::Answer;
+use crate::app::msg::{Answer, Effect};
 use crate::app::state::Context::*;
 use crate::app::state::{Context, Screen};
 use crate::ui::tests::Console;
@@ -39,6 +39,20 @@ fn is_folded(c: &mut Console) -> bool {
 /// Returns the cases.
 pub(super) fn stories() -> Vec<KeyCase> {
     vec![
+        after(
+            "starter",
+            &[Schema],
+            |c| c.press("j"),
+            |c, _| {
+                let id = fixture::id("hashicorp/aws");
+                let asked = Effect::WriteStarter(id, "aws_vpc".into());
+                assert_eq!(c.take_effects(), [asked]);
+                let text = "resource \"aws_vpc\" \"example\" {\n}\n";
+                c.answer(Answer::Starter(text.into()));
+                c.shows("resource \"aws_vpc\" \"example\" {");
+                assert_eq!(c.take_effects(), [Effect::Copy(text.into())]);
+            },
+        ),
         after("fold", TREES, modules, |c, _| {
             assert!(is_folded(c));
             c.shows("▸ [\"search\"]");
