@@ -3,7 +3,8 @@
 mod plugin;
 
 pub(super) use plugin::{
-    ConformArgs, PluginDevArgs, PluginDocsArgs, PluginSubcommand, ReportForm, ScaffoldArgs,
+    ConformArgs, PluginDevArgs, PluginDocsArgs, PluginNewArgs, PluginSubcommand, ReportForm,
+    ScaffoldArgs,
 };
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ mod choice;
 mod conform;
 mod dev;
 mod docs;
+mod new_crate;
 mod scaffold;
 
 use crate::cli::exit::{CliError, CommandResult};
@@ -13,6 +14,7 @@ use crate::cli::output::Output;
 pub(super) async fn run(command: PluginSubcommand, out: &mut Output) -> CommandResult {
     match command {
         PluginSubcommand::Dev(args) => Box::pin(dev::run(args, out)).await,
+        PluginSubcommand::New(args) => new_crate::run(&args, out),
         PluginSubcommand::Docs(args) => docs::run(args, out).await,
         PluginSubcommand::Conform(args) => conform::run(args, out).await,
         PluginSubcommand::Scaffold(args) => scaffold::run(args, out).await,

@@ -24,6 +24,8 @@ pub(in crate::cli) enum PluginSubcommand {
         #[arg(long, value_name = "FILE")]
         until_unlocked: Option<PathBuf>,
     },
+    /// Write the crate of a new provider in Rust, with tests and an example
+    New(PluginNewArgs),
     /// Print a starter block of a type, from the live schema of its provider
     Scaffold(ScaffoldArgs),
     /// Print or write the documentation of a provider as Markdown, from its live schema
@@ -110,6 +112,18 @@ pub(in crate::cli) struct ScaffoldArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct PluginNewArgs {
+    /// Name of the provider: lower-case letters and digits
+    pub(in crate::cli) name: String,
+    /// Describe the use as a plugin of Bluelink
+    #[arg(long)]
+    pub(in crate::cli) bluelink: bool,
+    /// Directory of the SDK (default: `crates/sdk` of the checkout that has this program)
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) sdk: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct PluginDevArgs {
     /// Directory with the provider's source
     #[arg(value_name = "DIR")]
@@ -140,7 +154,7 @@ impl PluginSubcommand {
             Self::Scaffold(args) => args.json,
             Self::Docs(args) => args.json,
             Self::Conform(args) => args.json,
-            Self::Dev(_) | Self::Serve { .. } | Self::Web { .. } => false,
+            Self::Dev(_) | Self::New(_) | Self::Serve { .. } | Self::Web { .. } => false,
         }
     }
 }
