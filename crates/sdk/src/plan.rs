@@ -5,7 +5,7 @@ use cty::{Path, Value};
 
 use crate::diagnostics::Diagnostics;
 use crate::provider::{Planned, Planning};
-use crate::schema::{Attr, AttrType, Block, Nested, Nesting};
+use crate::schema::{Attr, AttrType, Block, Nested, Nesting, Schema};
 use crate::values::elements;
 
 /// Prior, proposed and configured value of one attribute.
@@ -17,6 +17,19 @@ struct Sides<'a> {
 
 /// Returns a new value for an attribute, or `None` to keep it (and visit its nested attributes).
 type Rule = fn(&Attr, &Sides<'_>) -> Option<Value>;
+
+/// Returns a configuration with the defaults of its arguments, and unknown values in computed
+/// attributes. Hosts plan resource types only, so a provider sets the defaults of all others.
+pub(crate) fn with_defaults(schema: &Schema, config: Value) -> Value {
+    let request = Planning {
+        schema,
+        prior: Value::null(config.ty().clone()),
+        proposed: config.clone(),
+        config,
+        private: Vec::new(),
+    };
+    by_default(request).value
+}
 
 pub(crate) fn by_default(request: Planning<'_>) -> Planned {
     let Planning {

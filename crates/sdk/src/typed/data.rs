@@ -8,6 +8,7 @@ use cty::Value;
 use super::model::{Mismatch, Named};
 use super::provider::Slot;
 use crate::diagnostics::{Diagnostics, Failure};
+use crate::plan::with_defaults;
 use crate::provider::{Context, DataSource};
 use crate::schema::Schema;
 
@@ -47,6 +48,7 @@ impl<T: Lookup> DataSource for Typed<T> {
     }
 
     async fn read(&self, cx: &Context, config: Value) -> Result<Value, Failure> {
+        let config = with_defaults(&T::schema(), config);
         let config = T::from_object(&config).map_err(Mismatch::into_failure)?;
         let client = self.slot.client()?;
         T::read(cx, &client, config)

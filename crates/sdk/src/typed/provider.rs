@@ -14,6 +14,7 @@ use super::model::Model;
 use super::resource;
 use crate::diagnostics::{Deferral, Diagnostics, Failure};
 use crate::function::Function;
+use crate::plan::with_defaults;
 use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
 
@@ -90,8 +91,9 @@ impl<C: Send + Sync + 'static> TypedProvider<C> {
         F: Fn(Context, M) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<C, Failure>> + Send + 'static,
     {
+        let schema = Schema::of(M::block());
         let connect = move |cx: Context, config: Value| -> Connected<C> {
-            match M::from_object(&config) {
+            match M::from_object(&with_defaults(&schema, config)) {
                 Ok(config) => Box::pin(configure(cx, config)),
                 Err(error) => Box::pin(std::future::ready(Err(error.into_failure()))),
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sdk::testing::TestProvider;
+use sdk::{Computed, Context, DataSource, Lookup, Model, TypedProvider, async_trait};
 use serde_json::json;
 
 use crate::partial::start;
@@ -109,4 +110,52 @@ async fn optional_computed_attribute_is_configured_or_set_by_the_provider() {
     assert_eq!(made.done().unwrap().attr("type"), "large");
     let plan = test.plan("cloud_server", None, json!({"name": "a"})).await;
     assert!(plan.unwrap().is_unknown("type"));
+}
+
+/// Settings with defaults.
+#[derive(Model)]
+struct Settings {
+    /// Text before each greeting.
+    #[attr(default = "dear")]
+    before: String,
+}
+
+/// Greeting.
+#[derive(DataSource)]
+#[data_source(name = "hello_greeting")]
+struct Greeting {
+    /// Name in the greeting.
+    #[attr(default = "world")]
+    name: String,
+    /// The greeting.
+    text: Computed<String>,
+}
+
+#[async_trait]
+impl Lookup for Greeting {
+    type Client = Settings;
+    async fn read(_: &Context, settings: &Settings, mut found: Greeting) -> sdk::Result<Greeting> {
+        found
+            .text
+            .set(format!("{} {}", settings.before, found.name));
+        Ok(found)
+    }
+}
+
+#[tokio::test]
+async fn provider_and_data_source_have_the_defaults_of_their_arguments() {
+    let hello = || {
+        TypedProvider::new("hello", |_, settings: Settings| async { Ok(settings) })
+            .data_source::<Greeting>()
+    };
+    let test = TestProvider::over_protocol(hello()).await.unwrap();
+    for (settings, config, text) in [
+        (json!({}), json!({}), "dear world"),
+        (json!({"before": null}), json!({"name": "you"}), "dear you"),
+        (json!({"before": "my"}), json!({"name": null}), "my world"),
+    ] {
+        test.configure(settings).await.unwrap();
+        let found = test.data("hello_greeting", config).await.unwrap();
+        assert_eq!(found["text"], text);
+    }
 }
