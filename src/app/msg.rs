@@ -73,7 +73,7 @@ pub enum Answer {
     /// Newest rollout of a group.
     Rollout(String, Option<Box<RolloutView>>),
     Variables(Box<RootVariables>),
-    /// Place of a declaration to edit; `None` if there is none.
+    /// Place of a declaration to edit, if there is one.
     Declaration(Option<FileLine>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),

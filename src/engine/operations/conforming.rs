@@ -298,7 +298,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the configuration of the provider, or the reason that there is none.
+    /// Returns the configuration of the provider, or the reason for its absence.
     fn provider_config(&self) -> Result<Value, String> {
         let block = &self.schemas.provider.block;
         let given = self.request.given.as_ref();

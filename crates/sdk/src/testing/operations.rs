@@ -29,7 +29,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Returns an attribute as JSON; null if there is none.
+    /// Returns an attribute as JSON; null if the object does not have it.
     pub fn attr(&self, name: &str) -> Json {
         let value = self.value.get_attr(name);
         value.map_or(Json::Null, |value| json_of(&value))

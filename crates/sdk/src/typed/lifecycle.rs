@@ -34,7 +34,7 @@ pub trait Lifecycle: Named {
     /// Deletes an object. An object that no longer exists is not an error.
     async fn delete(cx: &Context, client: &Self::Client, state: Self) -> Result<(), Failure>;
 
-    /// Finds an existing object by the operator's id; `None` if there is none.
+    /// Finds an existing object by the operator's id; `None` if it does not exist.
     async fn import(
         _cx: &Context,
         _client: &Self::Client,
