@@ -28,11 +28,13 @@ impl StructSettings {
         if meta.path.is_ident("name") {
             self.name = Some(meta.value()?.parse()?);
         } else if meta.path.is_ident("version") && of == "resource" {
+            // Hosts upgrade the states of resources only, so other types have no version.
             self.version = Some(meta.value()?.parse()?);
         } else if meta.path.is_ident("timeouts") && of == "resource" {
             return meta.parse_nested_meta(|inner| {
                 let operation = inner.path.require_ident()?.clone();
                 let known = ["create", "read", "update", "delete"];
+                // Without this check, the generated code would call a method that does not exist.
                 if !known.iter().any(|name| operation == name) {
                     return Err(inner.error("expected create, read, update or delete"));
                 }
@@ -79,6 +81,7 @@ impl FieldSettings {
         for attribute in field.attrs.iter().filter(|a| a.path().is_ident("attr")) {
             attribute.parse_nested_meta(|meta| settings.word(&meta))?;
         }
+        // Checked after all settings are read, because they can come in any order.
         match settings.block {
             Some(span) if !settings.is_plain_block() => {
                 Err(Error::new(span, "a block takes no setting but `name`"))
@@ -137,6 +140,8 @@ pub(crate) fn doc_text(attributes: &[Attribute]) -> String {
         },
         _ => None,
     };
+    // The space after the slashes is not part of the text. Further spaces stay, because Markdown
+    // uses them for lists and code.
     let lines: Vec<String> = attributes
         .iter()
         .filter_map(line)

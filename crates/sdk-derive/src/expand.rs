@@ -33,6 +33,7 @@ impl Kind {
 /// Generates the implementations for a struct.
 pub(crate) fn expand(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let fields = named_fields(input)?;
+    // The generated implementations name the struct without parameters.
     if !input.generics.params.is_empty() {
         let span = input.generics.span();
         return Err(Error::new(span, "generic parameters are not supported"));
@@ -97,6 +98,7 @@ fn named(input: &DeriveInput, kind: Kind, settings: &StructSettings) -> Result<T
         .timeouts
         .iter()
         .map(|(operation, limit)| quote_spanned!(limit.span()=> .#operation(#limit)));
+    // Without time limits, the schema must not have a block `timeouts`.
     let timeouts = match settings.timeouts.is_empty() {
         true => quote!(),
         false => quote!(.timeouts(::sdk::Timeouts::new()#(#timeouts)*)),
@@ -131,6 +133,7 @@ impl FieldParts {
         };
         let name = match &settings.name {
             Some(name) => name.clone(),
+            // A field `r#type` must become the attribute `type`.
             None => LitStr::new(&ident.unraw().to_string(), ident.span()),
         };
         let ty = &field.ty;
@@ -177,9 +180,11 @@ fn attribute_schema(
     if let Some(why) = &settings.deprecated {
         calls.extend(quote!(.deprecated(#why)));
     }
+    // Errors about these expressions point at them instead of the derive.
     if let Some(words) = &settings.one_of {
         calls.extend(quote_spanned!(words.span()=> .one_of(&#words)));
     }
+    // The author's check takes the type of the field, so it is not called for unknown values.
     if let Some(check) = &settings.check {
         calls.extend(quote_spanned! {check.span()=>
             .check(|value| match ::sdk::typed::given::<#ty>(value)? {
@@ -190,6 +195,7 @@ fn attribute_schema(
     }
     let mut attribute = quote!(::sdk::typed::attribute::<#ty>(#name)#calls);
     if let Some(value) = &settings.default {
+        // A literal such as "a" is a `&str`, but the field is a `String`.
         let value = quote_spanned!(value.span()=> ::core::convert::Into::<#ty>::into(#value));
         attribute = quote! {
             ::sdk::typed::with_default(#attribute, #trait_path::to_value(&#value))

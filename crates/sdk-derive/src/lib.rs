@@ -30,6 +30,7 @@ pub fn model(input: TokenStream) -> TokenStream {
 }
 
 fn derive(input: DeriveInput, kind: Kind) -> TokenStream {
+    // A macro cannot return an error, so it generates code that does not compile.
     expand(&input, kind)
         .unwrap_or_else(|error| error.into_compile_error())
         .into()

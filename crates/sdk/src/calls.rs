@@ -20,6 +20,7 @@ use crate::{codec, identity};
 /// Returns the diagnostics of a failure; adds an error if they have no error.
 pub(crate) fn failure_diagnostics(failure: Failure) -> Diagnostics {
     let mut diagnostics = failure.diagnostics;
+    // A host takes a response without an error as a success.
     if !diagnostics.has_errors() {
         diagnostics.error("the provider failed", "it gave no reason");
     }
@@ -117,6 +118,7 @@ pub(crate) async fn plan(
             .item
             .plan_destroy(&cx, &State::new(prior).with_private(private))
             .await?;
+        // A host refuses the plan of a destroy unless its planned state is null.
         answer.planned_state = Some(codec::encode(&proposed, &entry.ty)?);
         // The destroy needs the private data of the object.
         answer.planned_private = request.prior_private;
@@ -159,6 +161,7 @@ pub(crate) async fn apply(
     let prior = codec::decode(request.prior_state, &entry.ty)?;
     let planned = codec::decode(request.planned_state, &entry.ty)?;
     let config = codec::decode(request.config, &entry.ty)?;
+    // The plan took over the private data of the prior state, or replaced it.
     let former = request.planned_private;
     let gone = Value::null(entry.ty.clone());
     // Kept, because the call below consumes the prior value.
@@ -228,13 +231,16 @@ pub(crate) async fn changed(
         true => Operation::Create,
         false => Operation::Update,
     };
+    // The operator's time limits are a block of the planned object.
     let limit = entry.schema.time_limit(operation, &change.planned);
     let call = async |cx: Context| match operation {
         Operation::Create => entry.item.create(&cx, change).await,
         _ => entry.item.update(&cx, change).await,
     };
     let made = within_limit(cx, operation, limit, call).await;
+    // Write-only values are removed before the check, so an unknown one is not an error.
     let made = made.map(|state| storable(entry, state)).and_then(finished);
+    // A partial object reaches the state as well, so the same rules apply to it.
     made.map_err(|mut failure| {
         let partial = failure.partial.take();
         failure.partial = partial.map(|partial| Box::new(storable(entry, *partial)));
@@ -248,6 +254,7 @@ pub(crate) async fn deleted(
     cx: &Context,
     state: State,
 ) -> Outcome<Diagnostics> {
+    // A destroy has no planned object, so the stored one has the time limits.
     let limit = entry.schema.time_limit(Operation::Delete, &state.value);
     let delete = async |cx: Context| entry.item.delete(&cx, state).await;
     within_limit(cx, Operation::Delete, limit, delete).await
@@ -297,6 +304,7 @@ pub(crate) async fn wait_until_stable(
 /// Checks the result of a create or update: it must be an object without unknown values.
 pub(crate) fn finished(state: State) -> Outcome<State> {
     if state.value.is_null() {
+        // A null result would leave an object that may exist out of the state.
         return Err(Failure::new(
             "the provider returned nothing",
             "a create or update must return the object; this is a bug in the provider",
@@ -307,6 +315,7 @@ pub(crate) fn finished(state: State) -> Outcome<State> {
         if !value.is_known() {
             unknown.push(path.clone());
         }
+        // Known parts are skipped, which keeps the walk short for large objects.
         !value.is_wholly_known()
     });
     // The first unknown path is enough for the message.
@@ -338,6 +347,7 @@ pub(crate) async fn found(
         true => entry.item.read(&cx, state).await,
         false => Ok(None),
     };
+    // The limit covers both calls, because the operator knows only one read.
     let found = within_limit(cx, Operation::Read, limit, read).await?;
     Ok(found.map(|state| storable(entry, state)))
 }
@@ -346,6 +356,7 @@ pub(crate) async fn found(
 fn storable(entry: &Entry<dyn Resource>, state: State) -> State {
     let block = &entry.schema.block;
     let mut value = block.with_empty_blocks(state.value);
+    // This copies the whole object, so types without write-only attributes skip it.
     if entry.has_write_only && !value.is_null() {
         value = block.without_write_only(&value);
     }
@@ -375,12 +386,14 @@ pub(crate) async fn read(
             return Ok(pb::read_resource::Response {
                 new_state: request.current_state,
                 private: request.private,
+                // A deferred read changes nothing, so the response repeats the stored object.
                 new_identity: request.current_identity,
                 deferred: Some(deferred),
                 ..Default::default()
             });
         }
     };
+    // With a null state, the host removes the object from its own state.
     let state = found.unwrap_or_else(|| State::new(Value::null(entry.ty.clone())));
     Ok(pb::read_resource::Response {
         new_state: Some(codec::encode(&state.value, &entry.ty)?),
@@ -398,6 +411,7 @@ pub(crate) async fn import(
     request: pb::import_resource_state::Request,
 ) -> Outcome<pb::import_resource_state::Response> {
     let id = match request.identity {
+        // The host sends an id or an identity, never both.
         None => request.id,
         Some(data) => {
             let identity = identity::decode(&entry, data)?;
@@ -412,6 +426,7 @@ pub(crate) async fn import(
     match imported {
         Ok(state) => {
             let state = storable(&entry, state);
+            // The protocol allows several objects for one import, but the trait returns one.
             answer
                 .imported_resources
                 .push(pb::import_resource_state::ImportedResource {
@@ -440,6 +455,7 @@ pub(crate) fn moved(
         provider: request.source_provider_address,
         type_name: request.source_type_name,
         version: request.source_schema_version,
+        // It stays JSON, because this provider may not have the schema of the other type.
         state: serde_json::from_slice(&raw.json)?,
     };
     let json = entry.item.move_state(&from)?.ok_or_else(|| {
@@ -511,6 +527,7 @@ pub(crate) async fn upgrade(
             error.to_string(),
         )
     })?;
+    // Upgraders take JSON, because an older state does not fit the current type.
     json = upgraded(&*entry.item, request.version, version, json)?;
     let state = codec::from_state_json(json, &entry.ty)?;
     // States from other programs can have null in place of empty blocks.

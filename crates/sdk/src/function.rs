@@ -112,6 +112,7 @@ impl From<FunctionError> for pb::FunctionError {
 pub(crate) fn of_failure(failure: Failure) -> FunctionError {
     let errors = failure.diagnostics.0.iter();
     let mut errors = errors.filter(|one| one.severity == Severity::Error);
+    // The protocol has one text for the error of a function, so only the first is reported.
     let text = errors.next().map(|one| match one.detail.is_empty() {
         true => one.summary.clone(),
         false => format!("{}: {}", one.summary, one.detail),
@@ -151,6 +152,7 @@ impl Callable {
         for (index, argument) in arguments.iter().enumerate() {
             let wrong = |text: String| Err(FunctionError::new(text).at_argument(index));
             match self.parameter(index) {
+                // Hosts check this too, but the author's code must be able to rely on it.
                 Some(one) if argument.is_null() && !one.allow_null => {
                     return wrong(format!("{} must not be null", one.name));
                 }
@@ -173,6 +175,7 @@ impl Callable {
         for (index, argument) in arguments.into_iter().enumerate() {
             match codec::decode(Some(argument), self.argument_type(index)) {
                 Ok(value) => values.push(value),
+                // A function error can name the argument, which a failure of the call cannot.
                 Err(failure) => return Ok(Err(of_failure(failure).at_argument(index))),
             }
         }

@@ -23,6 +23,7 @@ impl Partial {
         let nothing = || Value::null(change.planned.ty().clone());
         Partial {
             value: match change.prior.is_null() {
+                // The path of a commit leads through members, which a null object does not have.
                 true => with_members(&nothing(), &change.planned),
                 false => change.prior.clone(),
             },
@@ -46,6 +47,7 @@ impl Partial {
     /// # Errors
     /// There is no such attribute.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Failure> {
+        // Only the named attribute is merged, so the object needs no other members.
         self.commit_from(name, &Value::object([(name, value.into())]))
     }
 
@@ -55,6 +57,7 @@ impl Partial {
             let detail = format!("there is no attribute {path}; this is a bug in the provider");
             Failure::new("a part of the change cannot be committed", detail)
         })?;
+        // An invalid path returns above, and leaves the earlier commits as they are.
         self.value = merged;
         self.commits += 1;
         Ok(())
@@ -62,12 +65,14 @@ impl Partial {
 
     /// Returns the object with the committed part; `None` if nothing was committed.
     pub fn state(self) -> Option<State> {
+        // Without a partial object, a failed change leaves the prior state as it is.
         (self.commits > 0).then(|| State::new(self.value))
     }
 
     /// Adds the committed part to a failure that has no partial object.
     pub fn attach_to(self, failure: Failure) -> Failure {
         match (failure.partial.is_none(), self.state()) {
+            // An object from the author can have more than the committed attributes, so it is kept.
             (true, Some(state)) => failure.with_partial(state),
             _ => failure,
         }
@@ -78,11 +83,13 @@ impl Partial {
 /// part.
 fn merged(base: &Value, from: &Value, steps: &[&str]) -> Option<Value> {
     let Some((step, rest)) = steps.split_first() else {
+        // A state cannot hold unknown values.
         return Some(from.unknown_as_null());
     };
     match from.ty() {
         Type::Object(_) => {
             let inner = from.get_attr(step)?;
+            // The prior object can have a null here, in which no member could be replaced.
             let base = with_members(base, from);
             let before = base.get_attr(step)?;
             let mut members = base.as_map()?.to_map();
@@ -119,6 +126,7 @@ fn merged(base: &Value, from: &Value, steps: &[&str]) -> Option<Value> {
             }
             Some(Value::list(element.clone(), elements))
         }
+        // Sets have no keys and primitives no parts, so a path cannot lead into them.
         _ => None,
     }
 }

@@ -23,6 +23,7 @@ type Rule = fn(&Attr, &Sides<'_>) -> Option<Value>;
 pub(crate) fn with_defaults(schema: &Schema, config: Value) -> Value {
     let request = Planning {
         schema,
+        // With a null prior object, as in a create, no computed value is kept.
         prior: Value::null(config.ty().clone()),
         proposed: config.clone(),
         config,
@@ -103,6 +104,7 @@ impl Block {
         };
         rewrite(self, &sides, |attr, sides| {
             let value = || match sides.config.is_null() {
+                // A null from a missing counterpart can have another type than the attribute.
                 true => Value::null(attr.ty()),
                 false => sides.config.clone(),
             };
@@ -118,6 +120,7 @@ impl Block {
             config: object,
         };
         rewrite(self, &sides, |attr, _| {
+            // Operators can set an attribute that is optional and computed, so its value is kept.
             (attr.computed && !attr.optional).then(|| Value::null(attr.ty()))
         })
     }
@@ -179,6 +182,7 @@ fn collection(nested: &Nested, sides: Sides<'_>, rule: Rule) -> Value {
 fn map_attribute(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) -> Value {
     let missing = || Value::null(cty::Type::Dynamic);
     let proposed = sides.proposed.get_attr(name).unwrap_or_else(missing);
+    // Inside a block that is not configured, no attribute is configured.
     let config = sides
         .config
         .get_attr(name)
@@ -194,6 +198,7 @@ fn map_attribute(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> 
 /// Calls `one` for the objects of a block or nested attribute. Lists and maps are matched by index
 /// and key. Elements of a set have no counterpart, so null elements count as not configured.
 fn each(nesting: Nesting, sides: &Sides<'_>, one: impl Fn(&Sides<'_>) -> Value) -> Value {
+    // A null or unknown value has no objects to which the rule could apply.
     if !sides.proposed.is_given() {
         return sides.proposed.clone();
     }
@@ -209,6 +214,7 @@ fn each(nesting: Nesting, sides: &Sides<'_>, one: impl Fn(&Sides<'_>) -> Value) 
         });
         (key, value)
     };
+    // An empty collection has no element from which its type could be derived.
     let element = sides
         .proposed
         .ty()
@@ -315,6 +321,7 @@ fn pairs(
         elements(nesting, &prior, &path),
         elements(nesting, &planned, &path),
     );
+    // The protocol's paths cannot name an element of a set.
     if nesting == Nesting::Set || before.len() != after.len() {
         found.push(path);
         return;

@@ -243,6 +243,7 @@ pub trait EphemeralResource: Send + Sync + 'static {
     /// Renews the resource, at the time that the open or the last renewal returned, with the
     /// private data of that call.
     async fn renew(&self, _cx: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
+        // Without a time of renewal, the host makes no further call until it closes the resource.
         Ok(Renewed {
             private,
             renew_at: None,
@@ -403,6 +404,7 @@ pub struct Planned {
 /// The schema has no such string attribute.
 pub fn import_by(schema: &Schema, attribute: &str, id: &str) -> Result<State, Failure> {
     let refused = |problem| Failure::from(Diagnostic::error("the id cannot be imported", problem));
+    // All other attributes stay null until the read that follows an import.
     let mut object = crate::Object::of(&schema.empty_value()).map_err(refused)?;
     object.set(attribute, Value::string(id));
     object.into_value().map(State::new).map_err(refused)

@@ -102,6 +102,7 @@ impl std::fmt::Display for SchemaError {
         } = self;
         let path = path.join(".");
         match (flaw, path.is_empty()) {
+            // The message of this flaw is a predicate, so no colon separates it from the name.
             (SchemaFlaw::Twice, true) => write!(f, "{of} {flaw}"),
             (SchemaFlaw::Twice, false) => write!(f, "{of}: {path} {flaw}"),
             (_, true) => write!(f, "{of}: {flaw}"),
@@ -118,6 +119,7 @@ impl std::fmt::Display for SchemaError {
 pub fn internal_validate(provider: &dyn Provider) -> Vec<SchemaError> {
     let mut check = Check::default();
     check.name("the provider", provider.name());
+    // Hosts read `alias` and `version` of a provider block themselves.
     check.schema("the provider", &provider.schema(), &["alias", "version"]);
     let resources = provider.resources();
     check.type_names(provider.name(), resources.iter().map(|item| item.name()));
@@ -135,6 +137,7 @@ pub fn internal_validate(provider: &dyn Provider) -> Vec<SchemaError> {
         check.schema(item.name(), &item.schema(), &RESERVED[..5]);
     }
     let functions = provider.functions();
+    // Names of functions have no prefix, because expressions name the provider as well.
     check.twice(functions.iter().map(|item| item.name()));
     for item in &functions {
         check.function(item.name(), &item.signature());
@@ -203,6 +206,7 @@ impl Check {
         for name in names {
             self.name(name, name);
             let own = name.strip_prefix(provider);
+            // Without the underscore, `laboratory` would pass as a type of `lab`.
             let own = own.and_then(|rest| rest.strip_prefix('_'));
             if own.is_none_or(str::is_empty) {
                 let flaw = SchemaFlaw::Nobodys(provider.to_owned());
@@ -221,6 +225,7 @@ impl Check {
         let (name, schema) = (item.name(), item.schema());
         self.reserved(name, &schema, &RESERVED);
         let place = Place {
+            // Without an update, a change of a configured attribute could not be applied.
             replaced: !item.supports_update(),
             ..Place::of(name)
         };
@@ -235,6 +240,7 @@ impl Check {
         }
         self.time_limits(&place, &schema);
         let mut versions: Vec<i64> = item.upgraders().iter().map(|one| one.from).collect();
+        // Sorted, because the search for duplicates compares neighbours.
         versions.sort_unstable();
         for twice in versions.windows(2).filter(|pair| pair[0] == pair[1]) {
             self.add(
@@ -281,6 +287,7 @@ impl Check {
         let parameters = signature.parameters.iter().chain(&signature.variadic);
         let parameters: Vec<&Parameter> = parameters.collect();
         let place = Place::of(name);
+        // Errors name the parameter, and a second one of that name would make them ambiguous.
         for twice in repeated(parameters.iter().map(|one| one.name.as_str())) {
             self.add(&place.inside(twice), SchemaFlaw::Twice);
         }
@@ -306,12 +313,14 @@ impl Check {
         if !is_name(&attr.name) {
             self.add(place, SchemaFlaw::Name);
         }
+        // A default replaces a missing argument, but a required one is never missing.
         if attr.required && (attr.optional || attr.computed || attr.default.is_some()) {
             self.add(place, SchemaFlaw::RequiredAndMore);
         }
         if !attr.required && !attr.optional && !attr.computed {
             self.add(place, SchemaFlaw::NobodySays);
         }
+        // Write-only values reach neither plan nor state, so a provider could not return one.
         if attr.write_only && attr.computed {
             self.add(place, SchemaFlaw::ComputedWriteOnly);
         }
@@ -330,10 +339,12 @@ impl Check {
             self.add(place, SchemaFlaw::Identity);
         }
         let configured = attr.required || attr.optional;
+        // With a default, a plan never leaves the value to the provider.
         let chosen = attr.computed && attr.default.is_none();
         if attr.identity && (configured && !attr.replaces || chosen && !attr.stable) {
             self.add(place, SchemaFlaw::IdentityChanges);
         }
+        // Write-only values are not stored, so a change of one alone plans no update.
         if place.replaced && configured && !attr.replaces && !attr.write_only {
             self.add(place, SchemaFlaw::NoUpdate);
         }
@@ -374,9 +385,11 @@ impl Check {
             self.add(place, SchemaFlaw::Name);
         }
         let single = matches!(nested.nesting, Nesting::Single | Nesting::Group);
+        // A single block is no element of a collection, so its attributes can have any type.
         if !single && nested.ty().has_dynamic() {
             self.add(place, SchemaFlaw::DynamicBlocks);
         }
+        // A maximum of zero sets no limit.
         if !single && nested.max > 0 && nested.min > nested.max {
             let (min, max) = (nested.min, nested.max);
             self.add(place, SchemaFlaw::Limits { min, max });
@@ -402,12 +415,14 @@ fn repeated<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     names.sort_unstable();
     let pairs = names.windows(2).filter(|pair| pair[0] == pair[1]);
     let mut twice: Vec<&str> = pairs.map(|pair| pair[0]).collect();
+    // A name that occurs three times forms two pairs.
     twice.dedup();
     twice
 }
 
 fn is_name(name: &str) -> bool {
     let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    // All characters of an empty name are valid, so it has a check of its own.
     name.chars().all(valid) && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 

@@ -43,6 +43,7 @@ fn parameter(from: &Parameter) -> Kind {
     let (name, description) = (from.name.clone(), from.description.clone());
     let allow_null_value = from.allow_null;
     match &from.ty {
+        // The host has no type for sets.
         Type::List(of) | Type::Set(of) => Kind::ListParameter(FunctionListParameter {
             element_type: Some(shape(of)),
             name,
@@ -73,6 +74,7 @@ fn parameter(from: &Parameter) -> Kind {
                 ..Default::default()
             })
         }
+        // Tuples have no counterpart among the host's types.
         _ => Kind::AnyParameter(FunctionAnyParameter {
             name,
             description,
@@ -86,6 +88,7 @@ fn variadic(from: &Parameter) -> Kind {
     Kind::VariadicParameter(FunctionVariadicParameter {
         label: from.name.clone(),
         r#type: Some(shape(&from.ty)),
+        // Arguments of any type can differ from each other.
         single_type: from.ty != Type::Dynamic,
         description: from.description.clone(),
         allow_null_value: from.allow_null,
@@ -135,6 +138,7 @@ fn shape(ty: &Type) -> FunctionValueTypeDefinition {
     };
     let shape = match ty {
         Type::String => scalar(FunctionValueType::String),
+        // A number can have a fraction, so the host's integer type would be too narrow.
         Type::Number => scalar(FunctionValueType::Float64),
         Type::Bool => scalar(FunctionValueType::Bool),
         Type::List(of) | Type::Set(of) => Shape::ListValueType(
@@ -152,6 +156,7 @@ fn shape(ty: &Type) -> FunctionValueTypeDefinition {
         Type::Object(of) => {
             let attribute = |ty: &Type| FunctionObjectAttributeType {
                 r#type: Some(self::shape(ty)),
+                // The rule of a parameter about nulls does not extend to attributes of an object.
                 allow_null_value: true,
             };
             let attributes = of.attributes.iter();
@@ -179,6 +184,7 @@ pub(super) async fn call(
     let json = arguments.and_then(|all| all.args).unwrap_or_default();
     let json: Vec<serde_json::Value> = serde_json::from_slice(&bytes(&json)?)?;
     let mut values = Vec::with_capacity(json.len());
+    // JSON does not distinguish lists from sets, so each argument needs its declared type.
     for (index, argument) in json.iter().enumerate() {
         values.push(codec::from_json(argument, function.argument_type(index))?);
     }
@@ -195,6 +201,7 @@ pub(super) async fn call(
 }
 
 fn bytes(any: &Any) -> Result<Vec<u8>, Failure> {
+    // In prost, the message `BytesValue` is a `Vec<u8>`.
     Vec::<u8>::decode(&*any.value).map_err(Failure::of)
 }
 

@@ -51,6 +51,7 @@ impl Kind {
             );
             Failure::new(summary, why.to_string())
         })?;
+        // A spec leaves out repeated blocks that are empty, which would otherwise be null.
         Ok(self.entry.schema.block.with_empty_blocks(value))
     }
 
@@ -70,6 +71,7 @@ impl Kind {
             // Protocol 6 hosts send the proposed value; here it is computed by the same rules.
             proposed: self.model.proposed_new(prior, config),
             config: config.clone(),
+            // The host stores no private data of a provider.
             private: Vec::new(),
         };
         let planned = self.item().plan(cx, planning).await?;
@@ -110,6 +112,7 @@ impl Kind {
         let Some(half) = failure.partial.take() else {
             return Err(failure);
         };
+        // The id is read before the delete, which consumes the object.
         let id = id_field(&self.entry.schema);
         let id = half
             .value
@@ -121,6 +124,7 @@ impl Kind {
                 let what = format!("the partly created object ({id}) was removed");
                 failure.diagnostics.error(what, "");
             }
+            // A delete can also report errors in its diagnostics, and then the object remains.
             Ok(why)
             | Err(Failure {
                 diagnostics: why, ..
@@ -195,6 +199,7 @@ pub(super) async fn deploy(
     };
     log_warnings(&made.warnings);
     kind.log_differences(&planned.value, &made.value);
+    // The host takes all other values from the spec.
     Ok(by_provider(&kind.entry.schema.block, &made.value, &spec))
 }
 
@@ -249,6 +254,7 @@ fn only_id(kind: &Kind, object: &Value) -> Option<Value> {
     let tells = others.clone().any(|attr| attr.required || attr.computed);
     let unknown = others.all(|attr| object.get_attr(&attr.name).is_none_or(|v| v.is_null()));
     let id = object.get_attr(name).filter(Value::is_given)?;
+    // Without such attributes an import looks like any object, which is then only read.
     (tells && unknown).then_some(id)
 }
 
@@ -259,6 +265,7 @@ pub(super) async fn validate(
     spec: MappingNode,
 ) -> Outcome<Vec<Told>> {
     let config = kind.decode(&spec)?;
+    // Checks of attributes are code of the provider, so the host cannot run them itself.
     let mut said = check::check_attributes(&kind.entry.schema, &config);
     said.extend(kind.item().validate(&cx, &config).await);
     Ok(convert_diagnostics(&said))

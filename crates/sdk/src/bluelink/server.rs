@@ -70,10 +70,12 @@ impl Server {
         host: &str,
         work: impl Future<Output = Outcome<R::Good>>,
     ) -> Result<Response<R>, Status> {
+        // For another host the future is never polled, so its call does not reach the provider.
         let answered = match self.host.check(host).await {
             Ok(()) => work.await.map_err(error::error_response),
             Err(refused) => Err(refused),
         };
+        // The protocol puts errors into the response message, not into the gRPC status.
         Ok(Response::new(R::of(answered)))
     }
 
@@ -98,6 +100,7 @@ impl Server {
 
     fn kind(&self, of: Option<shared::ResourceType>) -> Outcome<Arc<Kind>> {
         let name = of.unwrap_or_default().r#type;
+        // A request without a type has an empty name, which no type has.
         let found = self.kinds.get(&name).cloned();
         found.ok_or_else(|| self.unknown("resource type", &name))
     }
@@ -270,6 +273,7 @@ impl Wire for Server {
         let work = async {
             let kind = self.kind(request.resource_type)?;
             let call = |cx| resource::stable(kind, cx, request.resource_spec);
+            // The check can call the API of the system, so it needs the configuration.
             let stabilised = self.configured(request.context, call).await?;
             Ok(shared::ResourceStabilisationInfo {
                 stabilised,
@@ -302,6 +306,7 @@ impl Wire for Server {
             let spec = request.resource_state.and_then(|state| state.spec_data);
             let call = |cx| resource::destroy(kind, cx, spec);
             self.configured(request.context, call).await?;
+            // A destroy that failed has returned an error above.
             Ok(shared::DestroyResourceResult { destroyed: true })
         };
         self.respond_to_host(&request.host_id, work).await
@@ -350,6 +355,7 @@ impl Wire for Server {
         let work = async {
             let entry = self.data(request.data_source_type)?;
             let written = request.schema_data_source.unwrap_or_default();
+            // Validation does not configure the provider, as for resource types.
             let call = |cx| data::validate(entry, cx, written);
             let diagnostics = self.service.run(call).await?;
             Ok(pb::CustomValidateDataSourceCompleteResponse { diagnostics })

@@ -144,6 +144,7 @@ impl AttributeType for i64 {
         let number = value
             .as_number()
             .ok_or_else(|| mismatch(value, "a number"))?;
+        // Truncation would change a fraction or a large number silently, so both are errors.
         let whole = number.to_i64();
         whole.ok_or_else(|| Mismatch::new(format!("{number} is not a whole number of 64 bits")))
     }
@@ -162,6 +163,7 @@ impl AttributeType for f64 {
         let number = value
             .as_number()
             .ok_or_else(|| mismatch(value, "a number"))?;
+        // A value can have more digits than an `f64`, which then takes the nearest number.
         Ok(number.to_f64().0)
     }
 
@@ -190,6 +192,7 @@ impl AttributeType for Value {
 
 impl<T: Model> AttributeType for T {
     fn ty() -> AttrType {
+        // In the protocol, an attribute cannot contain blocks.
         AttrType::Nested(Nesting::Single, T::block().attributes)
     }
 
@@ -221,6 +224,7 @@ impl<T: AttributeType> AttributeType for Option<T> {
 
     fn to_value(&self) -> Value {
         match self {
+            // A null has a type as well, which must be that of the schema.
             None => Value::null(value_type::<T>()),
             Some(value) => value.to_value(),
         }
@@ -239,6 +243,7 @@ fn collection<T: AttributeType>(nesting: Nesting, plain: fn(Type) -> Type) -> At
 /// Reads the elements of a collection.
 fn elements<T: AttributeType, C: FromIterator<T>>(value: &Value) -> Result<C, Mismatch> {
     if !value.is_given() {
+        // A null differs from an empty collection, and only an `Option` can hold it.
         return Err(mismatch(value, "a collection"));
     }
     let element = |(key, element): (Value, &Value)| {
@@ -258,6 +263,7 @@ impl<T: AttributeType> AttributeType for Vec<T> {
 
     fn to_value(&self) -> Value {
         let elements = self.iter().map(T::to_value).collect();
+        // The type comes from the field, because an empty list has no element with it.
         Value::list(value_type::<T>(), elements)
     }
 }
@@ -286,6 +292,7 @@ impl<T: AttributeType> AttributeType for BTreeMap<String, T> {
         let values: Vec<T> = elements(value)?;
         let keys = value.elements().map(|(key, _)| key);
         let keys = keys.map(|key| key.as_str().unwrap_or_default().to_owned());
+        // Both iterations have the same order, so each key gets its value.
         Ok(keys.zip(values).collect())
     }
 

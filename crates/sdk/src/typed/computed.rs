@@ -71,6 +71,7 @@ impl<T: AttributeType> AttributeType for Computed<T> {
 
     fn to_value(&self) -> Value {
         match self {
+            // After a create or update, the SDK reports a value that is still unknown.
             Computed::Unknown => Value::unknown(super::attribute::value_type::<T>()),
             Computed::Known(value) => value.to_value(),
         }

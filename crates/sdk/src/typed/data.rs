@@ -48,6 +48,7 @@ impl<T: Lookup> DataSource for Typed<T> {
     }
 
     async fn read(&self, cx: &Context, config: Value) -> Result<Value, Failure> {
+        // Hosts set no defaults of data sources, because they do not plan them.
         let config = with_defaults(&T::schema(), config);
         let config = T::from_object(&config).map_err(Mismatch::into_failure)?;
         let client = self.slot.client()?;

@@ -28,6 +28,7 @@ pub trait TypedFunction<Arguments, const N: usize>: Send + Sync + 'static {
 fn parameter<T: AttributeType>(name: &str) -> Parameter {
     Parameter {
         allow_null: matches!(T::PRESENCE, Presence::Optional),
+        // Most types of arguments cannot hold unknown values, so the default excludes them.
         ..Parameter::new(name, value_type::<T>())
     }
 }
@@ -36,6 +37,7 @@ fn argument<T: AttributeType>(arguments: &[Value], index: usize) -> Result<T, Fu
     let missing = || FunctionError::new("the argument is missing").at_argument(index);
     let value = arguments.get(index).ok_or_else(missing)?;
     T::from_value(value).map_err(|error| {
+        // With an empty path, the message would begin with a colon.
         let text = match error.path.is_empty() {
             true => error.problem,
             false => error.to_string(),

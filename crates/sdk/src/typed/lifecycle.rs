@@ -112,6 +112,7 @@ impl<T: Named> Update<T> {
     /// # Errors
     /// There is no such attribute.
     pub fn commit(&mut self, path: &str) -> Result<(), Failure> {
+        // The author can set computed values in the struct, so the plan itself is not used.
         self.partial.commit_from(path, &self.planned.to_object())
     }
 
@@ -119,6 +120,7 @@ impl<T: Named> Update<T> {
     pub fn changes(&self, name: &str) -> bool {
         let path = Path::root().attr(name);
         let value = |object: &T| path.apply(&object.to_object()).ok();
+        // A name without an attribute counts as unchanged, because both sides lack it.
         value(&self.prior) != value(&self.planned)
     }
 }

@@ -64,6 +64,7 @@ pub struct Mismatch {
 }
 
 fn display_path(path: &Path) -> String {
+    // The dot before the first attribute has no purpose in a message.
     path.to_string().trim_start_matches('.').to_owned()
 }
 
@@ -127,6 +128,7 @@ pub fn attribute<T: AttributeType>(name: &str) -> Attr {
 #[doc(hidden)]
 pub fn given<T: AttributeType>(value: &Value) -> Result<Option<T>, String> {
     match value.is_wholly_known() {
+        // The host validates again when the value is known.
         false => Ok(None),
         true => T::from_value(value)
             .map(Some)
@@ -141,6 +143,7 @@ pub fn given<T: AttributeType>(value: &Value) -> Result<Option<T>, String> {
 #[doc(hidden)]
 pub fn with_default(attr: Attr, value: Value) -> Attr {
     let optional = Attr {
+        // The type of the field made it required, but a default replaces a missing argument.
         required: false,
         optional: true,
         ..attr

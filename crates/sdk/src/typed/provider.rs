@@ -46,6 +46,7 @@ impl<C> Slot<C> {
     /// The provider is not configured, or its configuration has unknown values.
     pub(super) fn client(&self) -> Result<Arc<C>, Failure> {
         let summary = "the provider is not configured";
+        // A panic cannot leave a half-written client, so a poisoned lock is still usable.
         match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             Client::Ready(client) => Ok(client.clone()),
             Client::Missing => Err(Failure::new(
@@ -91,6 +92,7 @@ impl<C: Send + Sync + 'static> TypedProvider<C> {
         F: Fn(Context, M) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<C, Failure>> + Send + 'static,
     {
+        // The closure lives as long as the provider, so it owns a schema.
         let schema = Schema::of(M::block());
         let connect = move |cx: Context, config: Value| -> Connected<C> {
             match M::from_object(&with_defaults(&schema, config)) {
@@ -104,6 +106,7 @@ impl<C: Send + Sync + 'static> TypedProvider<C> {
             version: "0.0.0".to_owned(),
             schema: Schema::of(M::block()),
             configure: Box::new(connect),
+            // Types are added before the client exists, so they share a place that is filled later.
             slot: Slot(Arc::new(RwLock::new(Client::Missing))),
             resources: Vec::new(),
             data_sources: Vec::new(),
@@ -236,6 +239,7 @@ impl<C: Send + Sync + 'static> Provider for TypedProvider<C> {
     async fn configure(&self, cx: &Context, config: &Value) -> Diagnostics {
         // A plan can configure the provider with values that other resources have yet to get.
         if let Some(place) = first_unknown(config) {
+            // This is not an error: the plan continues, and only calls that need the client fail.
             self.slot.set(Client::Unknown(place));
             return Diagnostics::new();
         }
@@ -245,6 +249,7 @@ impl<C: Send + Sync + 'static> Provider for TypedProvider<C> {
                 Diagnostics::new()
             }
             Err(failure) => {
+                // The client of a former configuration must not serve later calls.
                 self.slot.set(Client::Missing);
                 crate::calls::failure_diagnostics(failure)
             }

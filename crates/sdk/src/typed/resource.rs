@@ -38,6 +38,7 @@ impl<T: Lifecycle> Typed<T> {
 
     /// Converts a value, with the write-only values of the configuration.
     fn object(&self, value: &Value, config: Option<&Value>) -> Result<T, Failure> {
+        // Most types have no write-only attributes, so their values are not copied.
         let filled = config
             .filter(|_| self.schema.block.has_write_only())
             .map(|config| self.schema.block.with_write_only_of(value, config));
@@ -52,6 +53,7 @@ impl<T: Lifecycle> Typed<T> {
     /// Completes the partial object of a failure.
     fn failure(&self, mut failure: Failure, base: &Value) -> Failure {
         if let Some(partial) = &mut failure.partial {
+            // A partial object reaches the state, which cannot hold unknown values.
             let value = partial.value.unknown_as_null();
             partial.value = self.schema.with_timeouts_of(value, base);
         }
@@ -63,6 +65,7 @@ impl<T: Updatable> Typed<T> {
     /// Creates a type whose objects can be updated in place.
     pub(super) fn updatable(slot: Slot<T::Client>) -> Typed<T> {
         Typed {
+            // The implementation for all of `Lifecycle` cannot name `T::update`, so it is stored.
             update: Some(|cx, client, change| T::update(cx, client, change)),
             ..Typed::immutable(slot)
         }
@@ -89,6 +92,7 @@ impl<T: Lifecycle> Resource for Typed<T> {
 
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure> {
         let client = self.slot.client()?;
+        // Write-only values are null in the plan, so the configuration provides them.
         let planned = self.object(&change.planned, Some(&change.config))?;
         match T::create(cx, &client, planned).await {
             Ok(made) => Ok(self.state(&made, &change.planned)),
@@ -150,6 +154,7 @@ impl<T: Lifecycle> Resource for Typed<T> {
                 "look up the id in the system that the provider manages",
             )
         })?;
+        // An import has no configuration from which time limits could be taken.
         Ok(self.state(&found, &self.schema.empty_value()))
     }
 
