@@ -84,6 +84,7 @@ pub fn skipped(type_name: &str, why: &str) -> TypeReport {
 fn complete(checks: &mut Vec<Check>, why: &str) {
     let of_type = RULES.iter().filter(|rule| rule.of_type);
     for rule in of_type {
+        // One rule covers all updates, whose ids have the attribute after a colon.
         let is_made = |check: &Check| check.id.split(':').next() == Some(rule.id);
         if !checks.iter().any(is_made) {
             checks.push(Check::new(rule.id, Status::Skipped, why));
@@ -128,6 +129,7 @@ impl<'a> TypeRun<'a> {
             self.updates().await;
             self.replace().await;
         }
+        // A failed create may leave an object, too, which must be destroyed.
         self.destroy().await;
     }
 

@@ -28,6 +28,7 @@ pub struct Page {
 pub fn documentation(name: &str, schema: &ProviderSchema) -> Vec<Page> {
     let mut pages = vec![index(name, schema)];
     let short = |kind: &str| {
+        // Registries name a page after the type without the name of its provider.
         let rest = kind.strip_prefix(name).and_then(|k| k.strip_prefix('_'));
         file_name(rest.unwrap_or(kind))
     };
@@ -53,6 +54,7 @@ pub fn documentation(name: &str, schema: &ProviderSchema) -> Vec<Page> {
         let page = TypePage {
             title: format!("{kind} (ephemeral resource)"),
             text: None,
+            // Starters exist for resources and data sources only.
             example: None,
             identity: None,
         };
@@ -123,6 +125,7 @@ impl TypePage<'_> {
             let _ = write!(text, "\n## Example\n\n{}", fenced("terraform", example));
         }
         for example in self.text.iter().flat_map(|text| &text.examples) {
+            // The schema does not name the language of the plugin's examples.
             let _ = write!(text, "\n{}", fenced("", example));
         }
         push_schema(&mut text, &schema.block);
@@ -148,6 +151,7 @@ fn push_about(out: &mut String, block: &Block, text: Option<&TypeText>) {
     }
     let own = described(&block.description, block.description_kind);
     let more = text.into_iter().flat_map(|t| [&t.summary, &t.description]);
+    // A plugin may give one text both for the block and for the type.
     let mut seen = String::new();
     for paragraph in std::iter::once(own).chain(more.map(|text| plain(text))) {
         if !paragraph.is_empty() && paragraph != seen {
@@ -165,6 +169,7 @@ struct Members<'s> {
 
 fn push_schema(out: &mut String, block: &Block) {
     if block.attributes.is_empty() && block.blocks.is_empty() {
+        // A heading without members would announce an empty section.
         return;
     }
     out.push_str("\n## Schema\n");
@@ -194,6 +199,7 @@ fn push_members(out: &mut String, members: &Members<'_>, path: &str, depth: usiz
         }
     }
     for (name, block) in members.blocks.into_iter().flatten() {
+        // A block has no flags of its own; only its minimum makes it required.
         let group = usize::from(block.min_items == 0);
         groups[group].1.push(block_line(name, block, path));
         nested.push((joined(path, name), Inner::Block(block)));
@@ -202,6 +208,7 @@ fn push_members(out: &mut String, members: &Members<'_>, path: &str, depth: usiz
         let _ = writeln!(out, "\n### {title}{}\n", in_path(path));
         lines.iter().for_each(|line| out.push_str(line));
     }
+    // A heading inside a list would end the list, so nested parts follow after it.
     for (path, inner) in nested {
         if depth + 1 >= MAX_DEPTH {
             let _ = writeln!(
@@ -273,6 +280,7 @@ fn attribute_line(name: &str, attribute: &Attribute, path: &str) -> String {
 fn block_line(name: &str, block: &NestedBlock, path: &str) -> String {
     let mut facts = collection(block.nesting, "block");
     for (limit, words) in [(block.min_items, "at least"), (block.max_items, "at most")] {
+        // Blocks of these kinds occur at most once, so that limits add nothing.
         if limit > 0 && !matches!(block.nesting, Nesting::Single | Nesting::Group) {
             let _ = write!(facts, ", {words} {limit}");
         }
@@ -305,6 +313,7 @@ fn function_page(provider: &str, name: &str, function: &FunctionSignature) -> St
     let all = || function.parameters.iter().chain(&function.variadic);
     let last = function.variadic.as_ref();
     let shown = |p: &FunctionParameter| {
+        // Compared by place, because the variadic parameter may equal another one.
         let dots = if last.is_some_and(|v| std::ptr::eq(v, p)) {
             "..."
         } else {
@@ -365,6 +374,7 @@ fn plain(text: &str) -> String {
 
 /// Returns a name without characters that end a line or a code span.
 fn inline(text: &str) -> String {
+    // Escapes have no effect in a code span, so backticks are removed instead.
     text.chars()
         .filter(|c| !c.is_control() && *c != '`')
         .collect()
@@ -379,6 +389,7 @@ fn clean(text: &str) -> String {
 /// Encloses a text in a fence that is longer than any run of backticks in it.
 fn fenced(language: &str, text: &str) -> String {
     let runs = text.split(|c| c != '`').map(str::len);
+    // Markdown requires at least three backticks.
     let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}\n", clean(text))
 }

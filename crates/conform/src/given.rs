@@ -54,6 +54,7 @@ impl Given {
                 (_, Some(name)) => given.resources.insert(name, block.body).is_some(),
                 _ => false,
             };
+            // The later block would silently take the place of the earlier one.
             if earlier {
                 let detail = "Keep one provider block, and one resource block of each type.";
                 diags.error(block.def_span, "Duplicate configuration", detail);
@@ -74,6 +75,7 @@ impl Given {
     /// The block does not fit the schema, or refers to other objects.
     pub fn provider(&self, schema: &Block) -> Result<Option<Value>, GivenError> {
         let body = self.provider.as_ref();
+        // An alias serves references only, and is no argument of the provider.
         let body = body.map(|body| body.without(&BodySchema::new().optional(&["alias"])));
         body.map(|body| decoded(&body, schema, &self.sources))
             .transpose()
@@ -103,6 +105,7 @@ impl Given {
 /// The starter does not fit the schema, which then contradicts itself.
 pub fn starter_value(schema: &Block, prefix: &str) -> Result<Value, GivenError> {
     let placeholders = Placeholders::Prefix(prefix.to_owned());
+    // The text is parsed like a file, so that checks cover the starter that operators receive.
     let text = Scaffold::resource("starter", schema).text(&placeholders);
     let given = Given::parse("starter.tf", &text)?;
     let value = given.resource("starter", schema)?;
@@ -111,10 +114,12 @@ pub fn starter_value(schema: &Block, prefix: &str) -> Result<Value, GivenError> 
 
 /// Decodes a body without references.
 fn decoded(body: &Body, schema: &Block, sources: &SourceMap) -> Result<Value, GivenError> {
+    // Without any names in scope, each reference is an error at its place.
     let scope = Bindings::new(BTreeMap::new()).with_sources(sources.clone());
     let (value, diags) = decode_block(body, schema, &scope);
     failed(&diags, sources)?;
     let (value, _) = value.unmark_deep();
+    // Nothing in a check makes an unknown value known later.
     match value.is_wholly_known() {
         true => Ok(value),
         false => Err(GivenError(
@@ -124,6 +129,7 @@ fn decoded(body: &Body, schema: &Block, sources: &SourceMap) -> Result<Value, Gi
 }
 
 fn failed(diags: &Diagnostics, sources: &SourceMap) -> Result<(), GivenError> {
+    // Warnings do not prevent the use of a configuration.
     match diags.errors().next() {
         Some(first) => Err(GivenError(first.render(sources))),
         None => Ok(()),

@@ -20,6 +20,7 @@ impl Report {
             suite(&mut out, &of.type_name, &of.checks);
         }
         if !self.leftovers.is_empty() || self.stopped.is_some() {
+            // These results belong to no single check and therefore have a suite of their own.
             self.ended_early(&mut out);
         }
         out.push_str("</testsuites>\n");
@@ -109,6 +110,7 @@ fn section(out: &mut String, name: &str, checks: &[Check]) {
     let _ = writeln!(out, "## {}\n", markdown(name));
     out.push_str("| check | result | evidence | rule |\n|---|---|---|---|\n");
     for check in checks {
+        // The id is in a code span, where the escapes of other cells would be shown.
         let _ = writeln!(
             out,
             "| `{}` | {} | {} | {} |",
@@ -130,6 +132,7 @@ fn xml(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            // Parsers turn these into blanks in attributes, so that all texts have blanks.
             '\n' | '\t' => out.push(' '),
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c if c.is_control() => out.push('\u{fffd}'),
@@ -148,6 +151,7 @@ fn markdown(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
+            // A line break would end the row of the table.
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }

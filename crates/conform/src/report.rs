@@ -61,6 +61,7 @@ impl Check {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
+    // Counted in characters, because a byte index may be inside of one.
     match text.char_indices().nth(MAX_EVIDENCE) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,

@@ -44,6 +44,7 @@ pub fn starter_text(schema: &ProviderSchema, type_name: &str, all: bool) -> Opti
             (Scaffold::resource(type_name, &found.block), text)
         }
     };
+    // A starter has room for one paragraph only, so the summary is preferred.
     let about = texts.map(|text| match &*text.summary {
         "" => &*text.description,
         summary => summary,
@@ -121,6 +122,7 @@ impl<'s> Scaffold<'s> {
 /// Returns a text in the canonical format.
 fn canonical(text: String) -> String {
     let file = SourceMap::new().add("starter.tf", text.as_str());
+    // A starter that cannot be formatted can still be used.
     lang::format::format(&text, file).unwrap_or(text)
 }
 
@@ -131,6 +133,7 @@ struct Writer<'p> {
 
 impl Writer<'_> {
     fn body(&self, out: &mut String, indent: &str, block: &Block, depth: usize) {
+        // Native syntax cannot express an argument whose name is no identifier.
         let usable = |(name, _): &(&Arc<str>, &Attribute)| is_identifier(name);
         let arguments = || block.attributes.iter().filter(usable);
         for (name, attribute) in arguments().filter(|(_, a)| a.required) {
@@ -140,6 +143,7 @@ impl Writer<'_> {
         }
         for (name, attribute) in arguments().filter(|(name, a)| self.is_listed(name, a)) {
             self.comment(out, indent, attribute);
+            // Null means the same to a provider as an absent argument.
             let _ = writeln!(out, "{indent}{name} = null");
         }
         self.blocks(out, indent, block, depth);
@@ -153,6 +157,7 @@ impl Writer<'_> {
     }
 
     fn blocks(&self, out: &mut String, indent: &str, block: &Block, depth: usize) {
+        // At the maximum depth required blocks count as optional, which ends the recursion.
         let (required, optional): (Vec<_>, Vec<_>) = block
             .blocks
             .iter()
@@ -192,6 +197,7 @@ impl Writer<'_> {
     ) {
         out.push('\n');
         write_comment(out, indent, &shortened(&nested.block.description));
+        // Each block of a map needs a key of its own.
         let label = match nested.nesting {
             Nesting::Map => format!(" \"key{number}\""),
             _ => String::new(),
@@ -207,6 +213,7 @@ impl Writer<'_> {
             None => attribute.ty.friendly_constraint_name(),
         };
         let text = shortened(&attribute.description);
+        // A full stop before the type in parentheses would end the sentence too early.
         let text = match text.trim_end_matches('.') {
             "" => kind,
             text => format!("{text} ({kind})"),
@@ -219,6 +226,7 @@ impl Writer<'_> {
         let Some(nested) = &attribute.nested else {
             return self.of_type(name, &attribute.ty, depth);
         };
+        // Optional attributes are left out, because their absence means null.
         let required = nested.attributes.iter().filter(|(_, a)| a.required);
         let members = required.map(|(name, a)| (&**name, self.nested(name, a, depth)));
         let object = object(members);
@@ -242,6 +250,7 @@ impl Writer<'_> {
         }
         let inner = |ty: &Type| self.of_type(name, ty, depth + 1);
         match ty {
+            // A dynamic type accepts any value, so that a string fits.
             Type::String | Type::Dynamic => match self.placeholders {
                 Placeholders::Names => quote(&format!("<{name}>")),
                 Placeholders::Prefix(prefix) => quote(&format!("{prefix}{name}")),
@@ -301,6 +310,7 @@ fn object<'n>(members: impl Iterator<Item = (&'n str, String)>) -> String {
 /// characters.
 fn shortened(description: &str) -> String {
     let paragraph = description.trim().split("\n\n").next().unwrap_or_default();
+    // Any kind of line break would end the comment and turn the rest into configuration.
     let words: Vec<&str> = paragraph
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())

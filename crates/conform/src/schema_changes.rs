@@ -17,6 +17,7 @@ const INSIDE: &str = ": ";
 #[must_use]
 pub fn schema_changes(before: &ProviderSchema, after: &ProviderSchema) -> Vec<String> {
     let (before, after) = (parts(before), parts(after));
+    // Lines for all attributes of a new type would hide the other changes.
     let is_apart = |name: &str, other: &BTreeMap<String, String>| {
         let outer = name.split_once(INSIDE).map(|(outer, _)| outer);
         outer.is_none_or(|outer| other.contains_key(outer))
@@ -34,6 +35,7 @@ pub fn schema_changes(before: &ProviderSchema, after: &ProviderSchema) -> Vec<St
     for name in removed.filter(|name| is_apart(name, &after)) {
         lines.push((name, format!("- {name}")));
     }
+    // Sorting by name puts all changes of one type together.
     lines.sort();
     lines.into_iter().map(|(_, line)| line).collect()
 }
@@ -73,6 +75,7 @@ fn push_members(parts: &mut BTreeMap<String, String>, path: &str, block: &Block,
     push_attributes(parts, path, &block.attributes, depth);
     for (name, inner) in &block.blocks {
         let path = format!("{path}{name}");
+        // A maximum of 0 means no limit in the protocol.
         let limits = match (inner.min_items, inner.max_items) {
             (0, 0) => String::new(),
             (min, 0) => format!(", at least {min}"),
@@ -125,6 +128,7 @@ fn signature(function: &FunctionSignature) -> String {
     let parameters = function.parameters.iter().chain(&function.variadic);
     let parameters = parameters.map(|p| format!("{} {}", p.name, p.ty.friendly_name()));
     let parameters: Vec<String> = parameters.collect();
+    // Only the last parameter can be variadic, so that dots at the end are enough.
     let dots = if function.variadic.is_some() {
         "..."
     } else {

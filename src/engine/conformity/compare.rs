@@ -12,6 +12,7 @@ const MAX_VALUE: usize = 100;
 
 /// Returns the first difference of two objects, as `.path: was X, but now Y`.
 pub(super) fn difference(schema: &Schema, before: &Value, after: &Value) -> Option<String> {
+    // Values from calls may have no marks, and a sensitive one must not be shown.
     let [before, after] = [before, after].map(|value| mark(schema, value.clone(), &[]));
     let (path, before, after) = first(&before, &after, Path::root())?;
     Some(format!(
@@ -28,6 +29,7 @@ fn first(before: &Value, after: &Value, path: Path) -> Option<(Path, Value, Valu
     }
     let whole = || (path.clone(), before.clone(), after.clone());
     let is_plain = |value: &Value| value.is_known() && !value.is_null();
+    // Null and unknown values have no members, and elements of a set have no paths.
     if !is_plain(before) || !is_plain(after) || before.ty().is_set() {
         return Some(whole());
     }
@@ -42,11 +44,13 @@ fn first(before: &Value, after: &Value, path: Path) -> Option<(Path, Value, Valu
                 .get(name)
                 .map(|other| first(value, other, path.with(step)));
             match found {
+                // A key on one side only has no counterpart, so that the whole maps are shown.
                 None => return Some(whole()),
                 Some(Some(found)) => return Some(found),
                 Some(None) => {}
             }
         }
+        // Only a key of the second map, a type or a mark can be the difference here.
         return Some(whole());
     }
     if let (Some(a), Some(b)) = (before.as_slice(), after.as_slice())
@@ -100,6 +104,7 @@ pub(super) fn first_error(diagnostics: &[ProviderDiagnostic]) -> Option<String> 
     let error = diagnostics.iter().find(|d| d.severity == Severity::Error)?;
     let place = error.path.as_ref();
     let place = place.map_or_else(String::new, |path| format!("{path}: "));
+    // The protocol allows either text to be empty.
     Some(match (&*error.summary, &*error.detail) {
         ("", detail) | (detail, "") => format!("{place}{detail}"),
         (summary, detail) => format!("{place}{summary}: {detail}"),

@@ -21,6 +21,7 @@ impl TypeRun<'_> {
                 self.because("the configuration is refused");
                 return false;
             }
+            // A starter guesses its values, so that a refusal is no fault of the provider.
             Ok(Some(why)) => {
                 self.because(&format!(
                     "the starter configuration is refused: {why}; give one with --config"
@@ -63,10 +64,12 @@ impl TypeRun<'_> {
         let config = self.config.clone();
         let outcome = self.apply(None, &planned, &config).await;
         if outcome.is_unknown {
+            // Without an answer there is no id; the name helps an operator to find the object.
             let name = config.get_attr("name").filter(|name| name.is_given());
             let why = outcome.failure.clone().unwrap_or_default();
             self.leave(name.as_ref(), &format!("it may exist: {why}"));
         }
+        // An answer with errors may still have an object, which must be destroyed later.
         self.object = outcome.applied.as_ref().and_then(|a| self.object_of(a));
         self.obligations(&outcome);
         let is_done = match (&outcome.failure, &self.object) {
@@ -136,6 +139,7 @@ impl TypeRun<'_> {
         self.result("read", text);
         self.private_state(&created, &found);
         self.identity(&created, &found);
+        // Later calls need the identity, also if the read returned none.
         let identity = found.identity.clone().or(created.identity);
         self.object = Some(Prior { identity, ..found });
     }
@@ -143,6 +147,7 @@ impl TypeRun<'_> {
     /// Returns true if an argument of the configuration has another value after a read.
     fn argument_differs(&self, created: &Value, read: &Value) -> bool {
         let block = &self.schema.block;
+        // Values that the configuration does not give are the concern of other checks.
         let given = |name: &str| {
             let value = self.config.get_attr(name);
             value.is_some_and(|value| !value.is_null())
@@ -226,6 +231,7 @@ impl TypeRun<'_> {
         if id.is_none() && identity.is_none() {
             return self.skip("import", "the object has neither an id nor an identity");
         }
+        // The protocol allows an id or an identity in a request, and not both.
         let request = ImportRequest {
             type_name: self.subject.type_name.to_owned(),
             identity: identity.filter(|_| id.is_none()),
@@ -238,6 +244,8 @@ impl TypeRun<'_> {
             }
             Err(error) => return self.fail("import", of_call(&error)),
             Ok(answer) => match first_error(&answer.diagnostics) {
+                // Types without imports report an error, and errors have no code to recognise it
+                // by.
                 Some(why) => {
                     return self.skip("import", format!("the provider refuses the import: {why}"));
                 }
@@ -272,6 +280,7 @@ impl TypeRun<'_> {
             tainted: false,
             identity: found.identity.clone(),
         };
+        // An imported object may be partial; a read completes it.
         let Some(read) = self.read_object(&found).await? else {
             return Ok(None);
         };

@@ -25,6 +25,7 @@ impl TypeRun<'_> {
             self.because("the destroy failed");
             return;
         }
+        // Without an object here, no clean-up follows if a later check fails.
         self.object = None;
         match self.read_object(&object).await {
             Ok(None) => self.pass("read-after-destroy", "the object does not exist"),
@@ -41,6 +42,7 @@ impl TypeRun<'_> {
             },
             Err(why) => self.fail("read-after-destroy", why),
         }
+        // Somebody else may destroy an object between a read and a destroy.
         let again = self.destroy_object(&object).await;
         let again = again.map(|()| "the second destroy has no errors".to_owned());
         self.result("destroy-again", again);

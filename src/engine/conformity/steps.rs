@@ -25,6 +25,8 @@ impl From<NoPlan> for Unplanned {
         match failed {
             NoPlan::Call(error) => Self::Broken(of_call(&error)),
             NoPlan::Refused(diagnostics) => {
+                // Violations that the engine finds are diagnostics, too, and differ by their
+                // summary.
                 let is_broken = diagnostics.iter().any(|d| d.summary == INVALID_PLAN);
                 let text = first_error(&diagnostics).unwrap_or_default();
                 match is_broken {
@@ -85,6 +87,7 @@ impl TypeRun<'_> {
             schema: self.schema,
             config: config.clone(),
             prior,
+            // Ignored changes would hide the differences that the checks look for.
             ignore: &Ignore::Nothing,
             force,
             create_first: false,
@@ -104,11 +107,13 @@ impl TypeRun<'_> {
     ) -> Outcome {
         let null = Value::null(self.schema.implied_type().clone());
         let destroys = planned.action == Action::Destroy;
+        // The protocol requires a null configuration for a destroy.
         let config = if destroys {
             null.clone()
         } else {
             config.clone()
         };
+        // Marks belong to the engine; requests carry plain values.
         let after = planned.after.clone().unmark_deep().0;
         let before = prior.map_or(null, |prior| prior.value.clone().unmark_deep().0);
         let request = ApplyRequest {
@@ -132,6 +137,7 @@ impl TypeRun<'_> {
             }
         };
         let received = response.new_state.clone();
+        // The flag would make `checked_result` waive violations that `failure_of` must see.
         let is_legacy = std::mem::replace(&mut response.legacy, false);
         let asked = Applying {
             type_name: self.subject.type_name,
@@ -180,6 +186,7 @@ impl TypeRun<'_> {
 
     /// Returns the reason that a state cannot store an object, if there is one.
     fn unstorable(&self, object: &Value) -> Option<String> {
+        // States store objects as JSON, so that encoding one is the test.
         let error = cty::json::encode(object, self.schema.implied_type()).err()?;
         Some(format!("a state cannot store the object: {error}"))
     }
@@ -198,6 +205,7 @@ impl TypeRun<'_> {
         if let Some(error) = first_error(&answer.diagnostics) {
             return Err(error);
         }
+        // By the protocol an object that exists has no unknown values.
         if !answer.state.is_wholly_known() {
             return Err("the read object contains unknown values".to_owned());
         }

@@ -20,6 +20,7 @@ impl TypeRun<'_> {
         let names: Vec<Arc<str>> = arguments.map(|(name, _)| name.clone()).collect();
         for (index, name) in names.iter().enumerate() {
             if self.is_over() || self.object.is_none() {
+                // Each argument has a check, so that the report lists those that were not tried.
                 let why = self.reason.clone();
                 self.skip(format!("update:{name}"), why);
                 continue;
@@ -42,6 +43,7 @@ impl TypeRun<'_> {
             Ok(config) => config,
             Err(why) => return self.skip(id, why),
         };
+        // A new value may break a rule that the type of the argument does not express.
         match self.refusal(&config).await {
             Ok(None) => {}
             Ok(Some(why)) => {
@@ -59,6 +61,7 @@ impl TypeRun<'_> {
             }
         };
         match planned.action {
+            // A provider may treat different values as equal, such as texts in another case.
             Action::NoOp => {
                 let value = self.shown_argument(&config, name);
                 let why = format!("the plan has no change for the value {value}");
@@ -121,6 +124,7 @@ impl TypeRun<'_> {
         let before = self.object.clone();
         let value = self.shown_argument(&config, name);
         let outcome = self.apply(before.as_ref(), planned, &config).await;
+        // Kept before the result is judged, because the object may have changed anyway.
         self.keep(&outcome, before);
         if let Some(why) = outcome.failure {
             return Err(why);
@@ -132,6 +136,7 @@ impl TypeRun<'_> {
         let Some(read) = self.read_object(&object).await? else {
             return Err("the updated object does not exist".to_owned());
         };
+        // Other values may change as a consequence; the plan below covers them.
         let path = Path::root().attr(name);
         let [made, came] = [&object.value, &read.value].map(|of| path.apply(of));
         if let (Ok(made), Ok(came)) = (made, came)
@@ -170,8 +175,10 @@ impl TypeRun<'_> {
         self.config.clone_from(&config);
         let planned = self.plan(Some(&object), &config, force).await;
         let planned = planned.map_err(Unplanned::text)?;
+        // Destroyed first, because two objects at once may conflict by their names.
         self.destroy_object(&object).await?;
         self.object = None;
+        // The plan of a replacement has two steps, and this apply is only the second one.
         let created = Planned {
             action: Action::Create,
             ..planned

@@ -6,6 +6,7 @@ use cty::{Type, Value};
 pub(super) fn variation(ty: &Type, value: &Value, placeholder: &str) -> Option<Value> {
     match ty {
         Type::String => Some(match value.as_str() {
+            // An appended number fits more formats of names than an unrelated text.
             Some(text) => Value::string(format!("{text}-2")),
             None => Value::string(placeholder),
         }),
@@ -19,6 +20,7 @@ pub(super) fn variation(ty: &Type, value: &Value, placeholder: &str) -> Option<V
             let first = elements.first().cloned();
             let first = first.unwrap_or_else(|| Value::null((**element).clone()));
             let varied = variation(element, &first, placeholder)?;
+            // Replacing an element keeps their number, which a provider may limit.
             match elements.first_mut() {
                 Some(first) => *first = varied,
                 None => elements.push(varied),
@@ -40,6 +42,7 @@ pub(super) fn variation(ty: &Type, value: &Value, placeholder: &str) -> Option<V
             all.insert(key.into(), varied);
             Value::try_map((**element).clone(), all).ok()
         }
+        // Members may depend on each other in ways that a type does not express.
         Type::Object(_) | Type::Tuple(_) | Type::Dynamic => None,
     }
 }

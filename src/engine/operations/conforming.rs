@@ -74,6 +74,7 @@ impl Operations {
     pub async fn conform(&self, request: &ConformRequest) -> Result<Report, EngineError> {
         let mut command = self.begin().await;
         let began = Instant::now();
+        // Listens before the launch, so that lines of the start count, too.
         let noise = LogNoise::listen(&self.bus, &request.plugin);
         let mut run = Run {
             request,
@@ -95,6 +96,7 @@ impl Operations {
             self.check_types(&mut run, types, &*provider).await;
             let functions = functions::check(&*provider, &run.schemas, &run.context()).await;
             run.report.checks.push(functions);
+            // An interruption may have sent this request already.
             if !run.stop.is_cancelled() {
                 run.report.checks.push(process.cancel(&*provider).await);
             }
@@ -102,12 +104,14 @@ impl Operations {
         if run.stop.is_cancelled() {
             run.report.stopped = Some("interrupted".to_owned());
         }
+        // Objects are destroyed first, because the next checks end the process.
         self.clean_up(&mut run, &mut command).await;
         let checks = process.end(&noise).await;
         run.report.checks.extend(checks);
         let mut report = run.report;
         report.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         process.describe(&mut report);
+        // Redacted at the end, because the evidence of any check may contain a secret.
         self.redact(&mut report);
         if let Err(error) = self.keep(&report).await {
             // The report itself must not be lost.
@@ -188,6 +192,7 @@ impl Operations {
     ) -> Result<Arc<dyn Provider>, (Status, String)> {
         let failed = |why: String| (Status::Fail, why);
         let ctx = run.context();
+        // The protocol validates a configuration before a provider is configured with it.
         let answer = plain.validate_provider(config.clone(), &ctx).await;
         let answer = answer.map_err(|error| failed(error.to_string()))?;
         if let Some(error) = answer.first_error() {
@@ -197,6 +202,7 @@ impl Operations {
         let key = ConfigKey::of_root(address.as_str()).to_string();
         let found = self.pool.configured(&address, &key, &config, &ctx).await;
         let (provider, is_done) = found.map_err(|error| failed(error.to_string()))?;
+        // The pool may have configured this process already.
         if is_done {
             return Ok(provider);
         }
@@ -243,6 +249,7 @@ impl Operations {
         let ctx = run.context();
         let plain = self.provider(&run.request.plugin, &ctx).await;
         let plain = plain.map_err(|error| error.to_string())?;
+        // The new process has no configuration yet.
         let config = run.provider_config()?;
         let configured = self.configured(run, &*plain, config).await;
         configured.map_err(|(_, why)| why)
@@ -289,6 +296,7 @@ impl Run<'_> {
             .map(|(name, _)| name.clone())
             .filter(|name| name != LINK)
             .collect();
+        // Very many types would take long, and could create many objects by mistake.
         match all.len() {
             count if count > MAX_TYPES => Err(EngineError::refused(ConformError::ManyTypes {
                 plugin,

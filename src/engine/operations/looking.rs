@@ -72,6 +72,7 @@ impl Operations {
         state: &State,
     ) -> Result<BTreeMap<String, String>, EngineError> {
         let mut groups = declared_groups(root).0;
+        // Committed groups may have objects although their declaration was removed.
         groups.extend(self.committed_groups().await?);
         let of_groups = addresses(&groups);
         let mut found = BTreeMap::new();
@@ -80,6 +81,7 @@ impl Operations {
                 continue;
             };
             let resource = address.config().to_string();
+            // Groups contain whole resources and also single instances.
             let in_group = of_groups.contains(&resource) || of_groups.contains(&object.address);
             if address.resource.mode == ResourceMode::Managed && !in_group {
                 found.insert(resource, address.resource.kind.to_string());
@@ -109,6 +111,7 @@ impl Operations {
     /// process cancels the look.
     pub(super) async fn look(&self, name: &str, run: &mut ReconcileRun) -> RunEnd {
         let result = self.look_at_objects(name, run).await;
+        // A later command must not cancel a look that has ended.
         *lock(&self.looking) = None;
         match result {
             Ok(()) => RunEnd::Finished,
@@ -136,6 +139,7 @@ impl Operations {
                 .await?,
             ..self.backend_request()
         };
+        // A stage without a target would read the whole configuration.
         if request.target.is_empty() {
             return Ok(());
         }
@@ -152,6 +156,7 @@ impl Operations {
                 .to_owned(),
                 member: drift.address.to_string(),
                 attributes: drift.aspects.iter().map(|a| a.label().to_owned()).collect(),
+                // A look repairs nothing, so that no other response is possible.
                 response: "report".to_owned(),
             })
             .collect();

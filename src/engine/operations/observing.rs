@@ -25,6 +25,7 @@ impl Operations {
     /// Records the objects that the refresh of a stage has read.
     pub(super) async fn observe_reads(&self, stage: &Stage, cause: &str) {
         let key = |d: &Drift| {
+            // The read of a moved object is recorded with its former address.
             let address = d.previous.as_ref().unwrap_or(&d.address);
             (address.to_string(), d.deposed.clone())
         };
@@ -88,6 +89,7 @@ impl Operations {
                 deposed.as_deref().unwrap_or_default(),
             );
             let object = objects.get(&key);
+            // A failure without a recorded object tells nothing about an object.
             if operation.state == OperationState::Failed && object.is_none() {
                 return None;
             }
@@ -106,6 +108,7 @@ impl Operations {
         };
         let drift = staged.stage.drift.iter();
         let mut drifted: HashSet<_> = drift.map(|d| key(&d.address, &d.deposed)).collect();
+        // Changed objects have new observations, which must not be overwritten.
         for object in &changed {
             drifted.remove(&key(&object.address, &object.deposed));
         }

@@ -77,6 +77,7 @@ impl Operations {
             options,
         };
         let result = looping.run().await;
+        // Also after an error, so that another process can lead without a wait.
         self.resign().await;
         result
     }
@@ -97,6 +98,7 @@ impl Operations {
         let Ok(Some(lease)) = store.leader().await else {
             return;
         };
+        // Another process may lead since the lease has expired, and must keep it.
         if lease.owner == owner {
             let released = LeaderLease {
                 owner: String::new(),
@@ -116,6 +118,7 @@ impl Operations {
     ) -> Result<ReconcileView, EngineError> {
         let store = self.memory.store();
         let lease = store.leader().await?;
+        // The owner of an expired lease does not lead any more.
         let lease = lease.filter(|lease| !lease.owner.is_empty() && lease.expires > now_ms());
         let runs = store.reconcile_runs(name, 1).await?;
         let policy = policy.cloned().unwrap_or_default();
@@ -136,6 +139,7 @@ impl ReconcileLoop<'_> {
             if let Err(error) = self.schedule().await {
                 self.configuration_failed(error)?;
             }
+            // Without groups no process needs to lead, and nothing is written to the store.
             if !self.groups.is_empty() {
                 self.poll_leader().await;
             }
@@ -174,6 +178,7 @@ impl ReconcileLoop<'_> {
         if now - self.loaded < RELOAD_MS && !self.is_due(now) {
             return Ok(());
         }
+        // Set before the read, so that a configuration with errors is not read at each look.
         self.loaded = now;
         let mut declared = self.operations.committed_groups().await?;
         let mut looks = BTreeMap::new();
@@ -197,6 +202,7 @@ impl ReconcileLoop<'_> {
             .map(|d| (d.name.to_string(), d.reconcile));
         let mut groups = BTreeMap::new();
         for (name, policy) in policies.chain(looks) {
+            // A later declaration replaces an earlier one, also if it pauses the group.
             groups.remove(&name);
             let wanted = self.options.groups.is_empty() || self.options.groups.contains(&name);
             if !wanted || policy.mode == Mode::Paused {
@@ -231,6 +237,7 @@ impl ReconcileLoop<'_> {
             let mut names = entries.map(|entry| entry.file_name());
             names.any(|name| name.to_string_lossy().ends_with(OWN_EXTENSION))
         };
+        // A search that failed must not hide groups.
         tokio::task::spawn_blocking(search).await.unwrap_or(true)
     }
 
@@ -250,6 +257,7 @@ impl ReconcileLoop<'_> {
         if self.options.at_once || self.options.once {
             return Ok(now);
         }
+        // The last run is recorded, so that a restart does not run all groups at once.
         let store = self.operations.memory.store();
         let last = store.reconcile_runs(name, 1).await?.into_iter().next();
         Ok(match last {
@@ -285,6 +293,7 @@ impl ReconcileLoop<'_> {
         let due = self.groups.iter().filter(|(_, group)| group.next <= now);
         let due: Vec<String> = due.map(|(name, _)| name.clone()).collect();
         for name in due {
+            // Taken out, because the run borrows it while `poll_leader` changes the loop.
             let Some(lead) = self.lead.take() else {
                 return Ok(());
             };
@@ -359,6 +368,7 @@ impl ReconcileLoop<'_> {
                 Leadership::Leader { token } => Some(*token),
                 Leadership::NotLeader { .. } | Leadership::Unknown => None,
             };
+            // A different token means that the lease was lost, even if it is held again.
             if token != Some(lead.token) {
                 lead.lost.cancel();
             }
@@ -417,6 +427,7 @@ impl ReconcileLoop<'_> {
             Leadership::Unknown => (None, false),
         };
         let bus = &self.operations.bus;
+        // An event at each look would only repeat the last one.
         if bus.with_view(|view| view.leader != owner || view.leader_is_ours != ours) {
             bus.emit(EventKind::ReconcileLeader { owner, ours });
         }
@@ -452,6 +463,7 @@ impl ReconcileLoop<'_> {
 /// Text of this process as the leader, which no other start of it has.
 fn owner() -> String {
     let process = this_process("");
+    // Systems use the ids of ended processes again, so that a random part is needed.
     let id = uuid::Uuid::new_v4().simple().to_string();
     format!(
         "pid {} on {} ({}, {})",
@@ -465,8 +477,10 @@ fn owner() -> String {
 fn observation(observed: &Result<Option<LeaderLease>, store::StoreError>) -> Observation {
     let token = |token: i64| u64::try_from(token).unwrap_or_default();
     match observed {
+        // A store that cannot be read must not count as a free lease.
         Err(_) => Observation::Unknown,
         Ok(None) => Observation::Free { token: 0 },
+        // A released lease keeps its token, because tokens must grow with each leader.
         Ok(Some(lease)) if lease.owner.is_empty() => Observation::Free {
             token: token(lease.token),
         },
@@ -487,6 +501,7 @@ fn record(lease: &LockLease) -> LeaderLease {
 }
 
 pub(super) fn milliseconds(duration: Duration) -> UnixMs {
+    // The fallback leaves room for calculations, which would overflow otherwise.
     UnixMs::try_from(duration.as_millis()).unwrap_or(UnixMs::MAX / 1_000)
 }
 

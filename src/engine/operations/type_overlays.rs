@@ -47,6 +47,7 @@ impl Operations {
         let command = self.begin().await;
         let loaded = self.read_with(&self.backend_request(), true).await?;
         let state = self.state().await?;
+        // The launch of the providers also reads the overlays that are used below.
         let (root, ..) = self.providers(&loaded, &state, &command).await?;
         let used = used_types(&root, &state);
         let overlays = self.overlays();
@@ -79,6 +80,7 @@ impl Operations {
                 let view = type_view(&row.resource_type, true, &settings, None);
                 (!view.settings.is_empty()).then(|| (Arc::new(view), settings))
             });
+            // A data source may share the name of a resource type, but not its settings.
             let (Some((view, settings)), false) = (of_type, row.data) else {
                 continue;
             };
@@ -87,6 +89,7 @@ impl Operations {
                 // A record from before the redaction does not mark these attributes.
                 row.attributes = Lazy::new(move || masked(&settings, &shown));
             }
+            // Columns are computed on demand, because a state can have thousands of objects.
             let (settings, state) = (settings.clone(), state.clone());
             row.of_type = Some(ObjectType {
                 view: view.clone(),
@@ -114,6 +117,7 @@ impl Operations {
             }
         };
         let read = Arc::new(read);
+        // Kept, so that the next display does not read the configuration again.
         *lock(&self.overlays) = read.clone();
         read
     }
@@ -147,6 +151,7 @@ fn type_view(
     sources: Option<&SourceMap>,
 ) -> TypeView {
     let rows = settings.fields().into_iter().map(|(name, value, origin)| {
+        // Built-in settings are in no file that could be named.
         let sources = sources.filter(|_| origin.layer > Layer::BuiltIn);
         let range = sources.and_then(|sources| sources.range(origin.span));
         TypeSetting {
@@ -191,6 +196,7 @@ fn redact(overlays: &Overlays, provider: &mut Arc<ProviderSchema>) {
     if own.is_empty() {
         return;
     }
+    // Copies the schema if it is shared, so that only redactions pay for it.
     let provider = Arc::make_mut(provider);
     for (name, settings) in own {
         if let Some(schema) = provider.resources.get_mut(name) {

@@ -12,6 +12,7 @@ pub(super) async fn chosen(
     engine: &Engine,
     name: &str,
 ) -> Result<Result<PluginId, CliError>, EngineError> {
+    // A bare name means a provider, even if a file in this directory has that name.
     if name.contains(std::path::MAIN_SEPARATOR) && Path::new(name).is_file() {
         return Ok(Ok(engine.declare_executable(Path::new(name)).await?));
     }
@@ -23,6 +24,7 @@ fn only_one(all: &[PluginId], name: &str) -> Result<PluginId, CliError> {
     let is_it = |id: &&PluginId| &*id.0 == name || last_name(id) == name;
     let exact: Vec<&PluginId> = all.iter().filter(is_it).collect();
     let part: Vec<&PluginId> = all.iter().filter(|id| id.0.contains(name)).collect();
+    // An exact name wins, because it may also be a part of other names.
     match (exact.as_slice(), part.as_slice()) {
         ([one], _) | ([], [one]) => Ok((*one).clone()),
         ([], []) => Err(none_of(name, all)),

@@ -18,6 +18,7 @@ pub(super) async fn run(args: ConformArgs, out: &mut Output) -> CommandResult {
     let Some(plugin) = args.plugin.as_deref().filter(|_| !args.history) else {
         return history(args.plugin.as_deref(), out).await;
     };
+    // Read before the session, so that a mistake in the file launches nothing.
     let given = given(&args)?;
     let settings = settings("plugin conform", Access::ReadWrite, None)?;
     let mut session = Session::start(settings, out).await?;
@@ -27,6 +28,7 @@ pub(super) async fn run(args: ConformArgs, out: &mut Output) -> CommandResult {
     let report = session.wait(out, &mut progress, question).await;
     session.finish(out).await;
     out.flush_diagnostics();
+    // Errors return only here, after the end of the session and its plugins.
     let report = report??;
     print(&report, args.report, out);
     Ok(if report.is_passed() { OK } else { ERROR })
@@ -83,6 +85,7 @@ fn given(args: &ConformArgs) -> Result<Option<Given>, CliError> {
     let failed = |why: &dyn std::fmt::Display| {
         CliError::io(format!("cannot read the configuration {shown}: {why}"))
     };
+    // Reading a pipe or a device could block without end.
     let bytes = fsroot::read_regular(path).map_err(|error| failed(&error))?;
     let text = String::from_utf8(bytes).map_err(|error| failed(&error))?;
     let given = Given::parse(&path.display().to_string(), &text);
@@ -127,6 +130,7 @@ fn table(report: &Report, out: &mut Output) {
     let version = report.version.as_deref().unwrap_or("-");
     let head = out.paint(Ink::Bold, &safe(&report.plugin));
     out.line(&format!("{head}  {}  {}", safe(version), safe(dialect)));
+    // One width for all types keeps their columns aligned.
     let width = report.all().map(|(_, check)| check.id.chars().count());
     let width = width.max().unwrap_or_default();
     lines(&report.checks, width, out);
@@ -168,6 +172,7 @@ fn lines(checks: &[Check], width: usize, out: &mut Output) {
             Status::Fail => Ink::Red,
             Status::Skipped => Ink::Dim,
         };
+        // Padded before it is painted, because colour codes count as characters.
         let status = out.paint(ink, &format!("{:7}", check.status.word()));
         let line = format!(
             "  {status}  {:width$}  {}",

@@ -36,6 +36,7 @@ pub(super) async fn run(args: PluginDevArgs, out: &mut Output) -> CommandResult 
     };
     let build = Build::new(&source, args.build.as_deref(), args.binary.as_deref())?;
     change_directory(&workspace)?;
+    // Taken before the first build, so that edits during it count as changes.
     let mut sources = Sources::new(vec![source, workspace.clone()], build.binary());
     // Before the session there is nothing to end, so an interrupt ends this process at once.
     let built = loop {
@@ -104,6 +105,7 @@ impl Development {
             if once {
                 return Ok(());
             }
+            // Each stage must report its problems again, also those of the stage before.
             out.forget_diagnostics();
             out.stderr_line("waiting for a change; interrupt to end");
             loop {
@@ -121,6 +123,7 @@ impl Development {
 
     /// Launches the new executable in place of the running process.
     async fn replace(&mut self, built: Built, out: &mut Output) -> Result<(), CliError> {
+        // The running session looks for the executable only in the first directory.
         if built.directory != self.built.directory {
             return Err(CliError::missing(format!(
                 "the executable is now in {}, and was in {}",
@@ -131,6 +134,7 @@ impl Development {
         }
         let is_same = built.digest == self.built.digest;
         self.built = built;
+        // A new process of an unchanged executable would only cost time.
         let Some(plugin) = self.plugin().filter(|_| !is_same) else {
             return Ok(());
         };
@@ -163,6 +167,7 @@ impl Development {
         let stage = engine.stage(StageRequest::default());
         let staged = self.session.wait(out, &mut progress, stage).await;
         let Some(plugin) = self.plugin() else {
+            // The error of the stage, if there is one, explains more than the one below.
             staged?;
             return Err(CliError::missing(format!(
                 "the configuration in {} uses no provider named {:?}",

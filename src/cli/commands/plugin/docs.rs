@@ -62,6 +62,7 @@ pub(super) async fn run(args: PluginDocsArgs, out: &mut Output) -> CommandResult
 fn write(pages: &[Page], directory: &Path) -> Result<usize, CliError> {
     let mut written = 0;
     for page in pages {
+        // Paths contain names from the plugin, and must not leave the directory through links.
         let place = RootedPath::new(directory, &page.path);
         if place.read().is_ok_and(|old| old == page.text.as_bytes()) {
             continue;

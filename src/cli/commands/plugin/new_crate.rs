@@ -43,6 +43,7 @@ pub(super) fn run(args: &PluginNewArgs, out: &mut Output) -> CommandResult {
         None => sdk_nearby()?,
     };
     let directory = PathBuf::from(format!("terraform-provider-{}", args.name));
+    // A dangling link counts as well, because nothing may be written through it.
     if directory.symlink_metadata().is_ok() {
         return Err(
             CliError::usage(format!("{} exists already", safe_path(&directory)))
@@ -75,6 +76,7 @@ pub(super) fn run(args: &PluginNewArgs, out: &mut Output) -> CommandResult {
 }
 
 fn check_name(name: &str) -> Result<(), CliError> {
+    // The name is part of file names, of resource types and of source text.
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     if begins && name.chars().all(allowed) && name.len() <= MAX_NAME {

@@ -65,6 +65,7 @@ async fn schemas(
     for plugin in candidates {
         match engine.documented(&plugin).await {
             Ok(schema) => found.push((plugin, schema)),
+            // A plugin that fails must not hide the type of another one.
             Err(error) => failure = Some(error),
         }
     }
@@ -77,6 +78,7 @@ async fn schemas(
 /// Returns the providers that are named like the first word of a type.
 fn named_like(type_name: &str, all: &[PluginId]) -> Result<Vec<PluginId>, CliError> {
     let kind = type_name.strip_prefix("data.").unwrap_or(type_name);
+    // By convention a type begins with the name of its provider.
     let word = kind.split('_').next().unwrap_or(kind);
     let named = |id: &&PluginId| id.0.rsplit('/').next() == Some(word);
     let found: Vec<PluginId> = all.iter().filter(named).cloned().collect();

@@ -27,6 +27,7 @@ pub(super) async fn check(
                 Ok(Ok(value)) => results.push(value),
                 // The sample arguments may be invalid.
                 Ok(Err(_)) => {}
+                // Invalid arguments have an answer of their own, so that a failed call is a defect.
                 Err(error) => return result(Status::Fail, format!("{name}: {error}")),
             }
         }
@@ -60,6 +61,7 @@ pub(super) async fn check(
 
 /// Returns sample arguments; `None` if a parameter has no obvious one.
 fn arguments(signature: &FunctionSignature) -> Option<Vec<Value>> {
+    // A variadic parameter may be left out, so that it needs no sample.
     let parameters = signature.parameters.iter();
     parameters.map(|parameter| sample(&parameter.ty)).collect()
 }

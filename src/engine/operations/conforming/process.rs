@@ -41,6 +41,7 @@ impl LogNoise {
 
     /// With `has_handshake`, standard output belongs to the handshake; otherwise it is a log.
     fn check(&self, has_handshake: bool) -> Check {
+        // The counters do not depend on each other, so that no memory order is needed.
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
         let (stdout, log) = match (count(&self.stdout), count(&self.log)) {
             (stdout, log) if has_handshake => (stdout, log),
@@ -82,6 +83,7 @@ impl Listener for LogNoise {
             EventKind::Plugin(PluginEvent::LinesLeftOut { plugin, lines })
                 if *plugin == self.plugin =>
             {
+                // The event does not name a stream, so that dropped lines count as log lines.
                 self.log.fetch_add(*lines, Ordering::Relaxed);
             }
             _ => {}
@@ -114,6 +116,7 @@ impl<'p> Process<'p> {
         let launches = attempt.map_or(1, |a| a.number);
         let start = match launches {
             0 | 1 => Check::new("start", Status::Pass, "ready at the first launch"),
+            // A later launch succeeds only after another one has failed, which is a defect.
             launches => {
                 let text = format!("ready only at launch {launches}");
                 Check::new("start", Status::Fail, text)
@@ -133,6 +136,7 @@ impl<'p> Process<'p> {
                 Check::new("start-time", status, text)
             }
         };
+        // A provider is returned only after its schemas were fetched and found valid.
         let schema = Check::new("schema", Status::Pass, "all schemas are valid");
         [start, schema, time]
     }
@@ -146,6 +150,7 @@ impl<'p> Process<'p> {
         let failed = verdict.filter(|verdict| verdict.kind.is_failed());
         let why = failed.map_or(error, |verdict| verdict.text.as_str());
         let skip = |id| Check::new(id, Status::Skipped, "the plugin did not start");
+        // A plugin that was ready has completed its handshake, so that its schema failed.
         let schema_failed = verdict.is_some_and(|v| matches!(v.kind.word(), "schema" | "ready"));
         match schema_failed {
             true => vec![
@@ -197,6 +202,7 @@ impl<'p> Process<'p> {
             .as_ref()
             .and_then(|view| view.pid)
             .filter(|_| is_running);
+        // Read before the stop, because the system forgets a process that has ended.
         let peak = pid.and_then(peak_memory);
         let mut checks = Vec::new();
         match (self.pool.plugins().get(self.plugin), is_running) {
@@ -210,6 +216,7 @@ impl<'p> Process<'p> {
                 checks.push(Check::new("shutdown", Status::Skipped, why));
             }
         }
+        // Checked after the end, so that lines of the shutdown count, too.
         checks.push(noise.check(!self.registers()));
         let memory = match peak {
             None => Check::new("memory", Status::Skipped, "the system has no measurement"),
@@ -251,6 +258,7 @@ impl<'p> Process<'p> {
             report.version = found.version;
             report.dialect = found.dialect;
         }
+        // Checks of the start and of the end are made apart, in another order than the rules.
         report
             .checks
             .sort_by_key(|check| conform::RULES.iter().position(|rule| rule.id == check.id));
@@ -259,6 +267,7 @@ impl<'p> Process<'p> {
 
 /// Peak resident memory of a process in bytes; `None` if the system does not tell it.
 fn peak_memory(pid: u32) -> Option<u64> {
+    // Systems other than Linux have no such file, and the check is skipped there.
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status
         .lines()

@@ -43,6 +43,7 @@ impl Build {
         let words: Vec<&str> = match (command, binary) {
             (Some(command), Some(_)) => vec!["sh", "-c", command],
             (None, None) if directory.join("Cargo.toml").is_file() => {
+                // In this format diagnostics stay readable on standard error, and paths are JSON.
                 let format = "--message-format=json-render-diagnostics";
                 vec!["cargo", "build", format]
             }
@@ -85,6 +86,7 @@ impl Build {
             return Err(CliError::usage("--build is empty"));
         };
         let mut command = Command::new(program);
+        // A build that reads the terminal would wait for input without end.
         command
             .args(arguments)
             .current_dir(&self.directory)
@@ -117,6 +119,7 @@ impl Build {
 
 /// Executables in the messages of cargo.
 fn reported(messages: &str) -> Vec<PathBuf> {
+    // Lines that are no JSON do not come from cargo.
     let parsed = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());

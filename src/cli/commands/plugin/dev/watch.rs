@@ -28,6 +28,7 @@ pub(super) struct Sources {
 
 impl Sources {
     pub(super) fn new(directories: Vec<PathBuf>, built: Option<PathBuf>) -> Self {
+        // An error appears again at the next look, which can report it.
         let files = files(&directories, built.as_deref()).ok();
         Self {
             directories,
@@ -45,11 +46,13 @@ impl Sources {
         loop {
             tokio::time::sleep(INTERVAL).await;
             let (directories, built) = (self.directories.clone(), self.built.clone());
+            // Reading many directories would block the other tasks of this thread.
             let look = tokio::task::spawn_blocking(move || files(&directories, built.as_deref()));
             let now = match look.await {
                 Ok(found) => found?,
                 Err(error) => return Err(CliError::io(format!("cannot look at files: {error}"))),
             };
+            // Tools save several files one after the other, so that two looks must agree.
             let is_settled = seen.as_ref() == Some(&now);
             if is_settled && self.files.as_ref() != Some(&now) {
                 self.files = Some(now);
@@ -78,6 +81,7 @@ fn files(directories: &[PathBuf], built: Option<&Path>) -> Result<Files, CliErro
             if is_skipped(&name.to_string_lossy(), about.is_dir()) {
                 continue;
             }
+            // The metadata is that of a link itself, so that links cannot lead in circles.
             if about.is_dir() {
                 left.push(path);
             } else if built != Some(&*path) {
