@@ -1,7 +1,7 @@
 //! Documentation of a provider from its schema, as Markdown.
 
 use crate::scaffold::starter_text;
-use crate::schema_changes::collection;
+use crate::schema_changes::{collection, marks};
 use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};
 use provider::{FunctionParameter, FunctionSignature, ProviderSchema, TypeText};
@@ -256,17 +256,7 @@ fn attribute_line(name: &str, attribute: &Attribute, path: &str) -> String {
         Some(object) => collection(object.nesting, "object"),
         None => type_text(&attribute.ty),
     }];
-    let marks = [
-        (attribute.sensitive, "sensitive"),
-        (attribute.write_only, "write-only"),
-        (attribute.deprecated, "deprecated"),
-    ];
-    facts.extend(
-        marks
-            .iter()
-            .filter(|(set, _)| *set)
-            .map(|(_, mark)| (*mark).to_owned()),
-    );
+    facts.extend(marks(attribute).map(str::to_owned));
     let mut text = described(&attribute.description, attribute.description_kind);
     if !attribute.deprecation_message.is_empty() {
         let _ = write!(text, " {}", plain(&attribute.deprecation_message));

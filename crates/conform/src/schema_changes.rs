@@ -111,17 +111,28 @@ fn facts(attribute: &Attribute) -> String {
         Some(object) => collection(object.nesting, "object"),
         None => attribute.ty.friendly_name(),
     };
-    let marks = [
+    let set_by = words_of([
         (attribute.required, "required"),
         (attribute.optional, "optional"),
         (attribute.computed, "computed"),
+    ]);
+    let mut all = vec![ty];
+    all.extend(set_by.chain(marks(attribute)).map(str::to_owned));
+    all.join(", ")
+}
+
+/// Returns the words for the properties of an attribute apart from who sets it.
+pub(crate) fn marks(attribute: &Attribute) -> impl Iterator<Item = &'static str> {
+    words_of([
         (attribute.sensitive, "sensitive"),
         (attribute.write_only, "write-only"),
         (attribute.deprecated, "deprecated"),
-    ];
-    let marks = marks.iter().filter(|(set, _)| *set).map(|(_, mark)| *mark);
-    let all: Vec<&str> = std::iter::once(&*ty).chain(marks).collect();
-    all.join(", ")
+    ])
+}
+
+fn words_of(properties: [(bool, &'static str); 3]) -> impl Iterator<Item = &'static str> {
+    let set = properties.into_iter().filter(|(is_set, _)| *is_set);
+    set.map(|(_, word)| word)
 }
 
 fn signature(function: &FunctionSignature) -> String {
