@@ -71,7 +71,7 @@ fn directory(path: &Path) -> Result<PathBuf, CliError> {
     let found = path.canonicalize().ok().filter(|found| found.is_dir());
     found.ok_or_else(|| {
         CliError::missing(format!("there is no directory {}", safe_path(path)))
-            .hint("name the directory with the provider's source")
+            .hint("name an existing directory")
     })
 }
 
