@@ -30,7 +30,7 @@ pub(super) const ROW: Row = Row {
     crash: None,
     last_line: None,
     object: None,
-    memory: 110,
+    memory: 50,
 };
 
 /// Remedy for an unknown outcome.
@@ -239,7 +239,7 @@ const APPLIES: &[Row] = &[
     Row {
         fake: "apply-long-words",
         words: &["long long", "bytes more)", "longer longer"],
-        memory: 200,
+        memory: 150,
         ..ROW
     },
     Row {

@@ -29,7 +29,7 @@ pub struct Observations {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// Peak memory of flightdeck itself, in MB.
+    /// Peak memory of flightdeck itself in MB, without the pages of its executable.
     pub peak_mb: u64,
 }
 
@@ -198,6 +198,19 @@ fn text(mut from: impl Read) -> String {
     String::from_utf8(bytes).expect("flightdeck writes UTF-8 alone")
 }
 
+/// Returns the peak of a process's memory in KB, without the pages of its executable.
+///
+/// The kernel keeps the peak of all pages, so that no short peak is missed. The pages of a debug
+/// build's code are most of them, and their number grows with the program.
+fn peak_of_own_pages(status: &str) -> u64 {
+    let kilobytes = |name: &str| {
+        let line = status.lines().find_map(|l| l.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let peak = kilobytes("VmHWM:").unwrap_or_default();
+    peak.saturating_sub(kilobytes("RssFile:").unwrap_or_default())
+}
+
 /// Running flightdeck.
 pub struct Running {
     child: Child,
@@ -224,15 +237,7 @@ impl Running {
     pub fn end(mut self) -> Observations {
         let ends = Instant::now() + PATIENCE;
         let code = loop {
-            // The kernel keeps the peak value until the process ends.
-            let high = self.status().lines().find_map(|l| {
-                l.strip_prefix("VmHWM:")?
-                    .split_whitespace()
-                    .next()?
-                    .parse::<u64>()
-                    .ok()
-            });
-            self.peak_mb = self.peak_mb.max(high.unwrap_or_default() / 1_024);
+            self.peak_mb = self.peak_mb.max(peak_of_own_pages(&self.status()) / 1_024);
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status.code();
             }
