@@ -1,7 +1,7 @@
 //! Tests of failures, and of their messages in each dialect.
 
 use crate::bench::{BOTH, Dialect, TestWorkspace, assert_equal_over_both_dialects};
-use bundled::lab::control::{self, Fault, Kind};
+use bundled::lab::control::{self, Fault, Kind, On};
 use serde_json::{Value, json};
 
 const BUCKET: &str = "resource \"lab_bucket\" \"b\" {\n  name = \"b\"\n}\n";
@@ -163,5 +163,74 @@ fn crash_during_a_change_is_an_unknown_outcome() {
             1,
             "its work was done"
         );
+    }
+}
+
+/// Size and environment of the server in an object, such as `small live`.
+fn size_and_env(server: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    format!("{} {}", text(&server["size"]), text(&server["tags"]["env"]))
+}
+
+/// Server as a new stage reads it, and the attributes that the stage changes.
+fn staged(bench: &TestWorkspace) -> (String, Vec<String>) {
+    bench.run(&["stage", "--plan-json", "plan.json"]).expect(0);
+    let plan: Value = serde_json::from_str(&bench.workspace.read("plan.json")).unwrap();
+    let change = &plan["resource_changes"][0]["change"];
+    let after = change["after"].as_object().unwrap().iter();
+    let changed = after.filter(|(name, value)| change["before"][name] != **value);
+    let changed = changed.map(|(name, _)| name.clone());
+    (size_and_env(&change["before"]), changed.collect())
+}
+
+#[test]
+fn s4_08_failed_update_keeps_its_committed_part_and_the_next_deploy_repairs_it() {
+    for dialect in BOTH {
+        let bench = TestWorkspace::new(dialect);
+        let server = |size: &str, env: &str| {
+            let first = "resource \"lab_server\" \"s\" {\n  name  = \"s\"\n  image = \"img-1\"";
+            let rest = format!("size  = \"{size}\"\n  tags  = {{ env = \"{env}\" }}");
+            bench.main(&format!("{first}\n  {rest}\n}}\n"));
+        };
+        let stored = || bench.state()["lab_server.s"].clone();
+        server("small", "test");
+        bench.deploy().expect(0);
+        let made = stored();
+
+        server("large", "live");
+        let changed = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let both = ("small test".to_owned(), changed(&["size", "tags"]));
+        assert_eq!(staged(&bench), both);
+        let fault = Fault {
+            times: Some(1),
+            on: On::Update,
+            attribute: Some("size".to_owned()),
+            text: Some("no large machine is free".to_owned()),
+            ..Fault::new(Kind::Partial)
+        };
+        control::set(&bench.lab(), fault).unwrap();
+        let run = bench.deploy().expect(5);
+        assert_eq!(run.result()["operations"]["failed"], 1, "{dialect:?}");
+        let said = &run.diagnostics()[0];
+        assert_eq!(said["address"], "lab_server.s", "{said:#}");
+        assert!(
+            errors(&run).contains("no large machine is free"),
+            "{said:#}"
+        );
+        let half = stored();
+        assert!(half.get("status").is_none(), "not tainted: {half:#}");
+        if dialect == Dialect::Protocol6 {
+            let mut wanted = made["attributes"].clone();
+            wanted["tags"]["env"] = json!("live");
+            assert_eq!(half["attributes"], wanted, "exactly the committed part");
+        }
+
+        // A Bluelink host stores nothing of a failed call; its next stage reads what was done.
+        let rest = ("small live".to_owned(), changed(&["size"]));
+        assert_eq!(staged(&bench), rest, "{dialect:?}");
+        bench.deploy().expect(0);
+        assert_eq!(size_and_env(&stored()["attributes"]), "large live");
+        assert_eq!(bench.stage(), "", "{dialect:?}");
+        assert_eq!(stored()["attributes"]["id"], made["attributes"]["id"]);
     }
 }

@@ -61,6 +61,15 @@ impl Call<'_> {
         )
     }
 
+    /// Failure of a change that was made in part, with the object as it is now.
+    pub(super) fn half_done(&self, resource: &str, fault: &Fault, now: Value) -> Failure {
+        let text = fault.text.clone().unwrap_or_else(|| {
+            "the lab ran out of capacity half-way; the object exists and is incomplete".into()
+        });
+        let summary = format!("{}: only half done", self.describe(resource));
+        Failure::new(summary, text).with_partial(State::new(now))
+    }
+
     fn stopped(&self, resource: &str) -> Failure {
         Failure::new(
             format!("{}: stopped", self.describe(resource)),

@@ -21,7 +21,8 @@ pub enum Kind {
     Hang,
     /// The process exits with the output of a panic.
     Crash,
-    /// A create fails halfway: it returns an error, but the object exists.
+    /// A create or update fails half-way: it returns an error, but the object exists, or has all
+    /// changes but one.
     Partial,
     /// The result contradicts the plan.
     Inconsistent,
@@ -140,7 +141,8 @@ pub struct Fault {
     /// Text of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Attribute of a bad input or inconsistent result (default `name`).
+    /// Attribute of a bad input or inconsistent result (default `name`), or the one that a partial
+    /// update does not change (default: the last that would).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
     /// For a hang or crash: occurs after the cloud has done its work, so that the outcome is

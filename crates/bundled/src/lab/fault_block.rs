@@ -68,7 +68,7 @@ pub(super) fn block(of_provider: bool) -> Nested {
         .attr(Attr::number("times").describe("Number of occurrences; default: unlimited, two for `transient`."))
         .attr(Attr::number("ms").describe("Duration of a `latency`, in milliseconds."))
         .attr(Attr::string("text").describe("Text of the error."))
-        .attr(Attr::string("attribute").describe("Attribute of `bad_input` and `inconsistent`; default: `name`."))
+        .attr(Attr::string("attribute").describe("Attribute of `bad_input` and `inconsistent`, `name` by default; or the one that a `partial` update leaves unchanged."))
         .attr(Attr::bool("after").describe("Makes `hang` and `crash` occur after the work is done, so that its outcome is unknown."));
     if of_provider {
         block = block

@@ -3,7 +3,9 @@
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Schema};
-use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, Upgrader, async_trait};
+use sdk::{
+    Change, Context, Diagnostics, Failure, Object, Partial, Resource, State, Upgrader, async_trait,
+};
 
 use super::call::{Call, blocking, own_latency, undescribable};
 use super::cloud::{Change as CloudChange, Object as Stored};
@@ -165,6 +167,33 @@ impl LabResource {
     }
 }
 
+/// Returns the prior object with all planned changes but one: that of the attribute, or of the last
+/// one that changes.
+fn all_but(attribute: Option<&str>, change: &Change) -> Result<Value, Failure> {
+    let of = |object: &Value, name: &str| object.get_attr(name);
+    let names = change
+        .planned
+        .as_map()
+        .into_iter()
+        .flat_map(|all| all.to_map().into_keys());
+    // Values that the lab has yet to compute stay as they are.
+    let known = |name: &str| of(&change.planned, name).is_some_and(|value| value.is_wholly_known());
+    let changed =
+        names.filter(|name| known(name) && of(&change.planned, name) != of(&change.prior, name));
+    let mut changed: Vec<_> = changed.collect();
+    match attribute {
+        Some(undone) => changed.retain(|name| &**name != undone),
+        None => drop(changed.pop()),
+    }
+    let mut partial = Partial::of(change);
+    for name in &changed {
+        partial.commit(name)?;
+    }
+    Ok(partial
+        .state()
+        .map_or_else(|| change.prior.clone(), |state| state.value))
+}
+
 /// Statuses of a complete object.
 const READY: &str = "ready";
 const CREATING: &str = "creating";
@@ -215,18 +244,11 @@ impl Resource for LabResource {
         let planned = Object::of(&change.planned).map_err(undescribable)?;
         let call = self.begin_call(cx, On::Create, &planned).await?;
         if let Some(fault) = call.fault_of_kind(FaultKind::Partial) {
-            let text = fault.text.clone().unwrap_or_else(|| {
-                "the lab ran out of capacity half-way; the object exists and is incomplete".into()
-            });
             // The host must store the partial object, so it is created like a complete one.
             let half = self
                 .create_object(&call, &change.planned, "incomplete")
                 .await?;
-            return Err(Failure::new(
-                format!("{}: only half done", call.describe(self.kind.name)),
-                text,
-            )
-            .with_partial(State::new(half)));
+            return Err(call.half_done(self.kind.name, fault, half));
         }
         let value = self.create_object(&call, &change.planned, READY).await?;
         let id = value
@@ -285,6 +307,11 @@ impl Resource for LabResource {
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure> {
         let mut object = Object::of(&change.planned).map_err(undescribable)?;
         let call = self.begin_call(cx, On::Update, &object).await?;
+        let half = call.fault_of_kind(FaultKind::Partial);
+        if let Some(fault) = half {
+            let done = all_but(fault.attribute.as_deref(), &change)?;
+            object = Object::of(&done).map_err(undescribable)?;
+        }
         let id = object.text("id").unwrap_or_default().to_owned();
         let this = LabResource {
             kind: self.kind,
@@ -330,6 +357,9 @@ impl Resource for LabResource {
             })
         })
         .await??;
+        if let Some(fault) = half {
+            return Err(call.half_done(self.kind.name, fault, value));
+        }
         sdk::log::info(
             "updated",
             &[("resource", &self.kind.name), ("name", &call.name)],
