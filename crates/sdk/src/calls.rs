@@ -148,7 +148,6 @@ pub(crate) async fn plan(
     answer.planned_state = Some(codec::encode(&planned.value, &entry.ty)?);
     answer.requires_replace = planned.replace.iter().map(path_to_wire).collect();
     answer.planned_private = planned.private.into();
-    answer.diagnostics = planned.warnings.into_wire();
     Ok(answer)
 }
 
@@ -170,9 +169,9 @@ pub(crate) async fn apply(
         true => {
             let state = State::new(prior).with_private(former.to_vec());
             let deleted = deleted(&entry, &cx, state).await;
-            deleted.map(|warnings| State {
-                warnings,
-                ..State::new(gone)
+            deleted.map(|said| {
+                answer.diagnostics = said.into_wire();
+                State::new(gone)
             })
         }
         false => {
@@ -199,7 +198,6 @@ pub(crate) async fn apply(
             };
             answer.new_state = Some(codec::encode(&state.value, &entry.ty)?);
             answer.new_identity = identity::of(&entry, &state.value)?;
-            answer.diagnostics = state.warnings.into_wire();
         }
         Err(mut failure) => {
             // Without a partial state, the prior object still exists (or none, for a create).
@@ -399,7 +397,6 @@ pub(crate) async fn read(
         new_state: Some(codec::encode(&state.value, &entry.ty)?),
         new_identity: identity::of(&entry, &state.value)?,
         private: private_of(&state, &request.private),
-        diagnostics: state.warnings.into_wire(),
         ..Default::default()
     })
 }
@@ -435,7 +432,6 @@ pub(crate) async fn import(
                     identity: identity::of(&entry, &state.value)?,
                     private: state.private.into(),
                 });
-            answer.diagnostics = state.warnings.into_wire();
         }
         Err(failure) => {
             let deferred = failure.deferral(request.client_capabilities.as_ref());

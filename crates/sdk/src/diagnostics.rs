@@ -100,6 +100,14 @@ impl Diagnostics {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
+    /// Writes the warnings to the log, for answers that have no field for them.
+    pub(crate) fn log_warnings(&self) {
+        let warnings = self.0.iter();
+        for one in warnings.filter(|one| one.severity == Severity::Warning) {
+            crate::log::warn(&one.summary, &[("detail", &one.detail)]);
+        }
+    }
+
     pub(crate) fn from_wire(said: Vec<pb::Diagnostic>) -> Diagnostics {
         let one = |one: pb::Diagnostic| Diagnostic {
             severity: match one.severity() {

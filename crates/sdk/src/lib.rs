@@ -3,9 +3,9 @@
 //!
 //! The typed layer is for most authors: structs with `#[derive(Resource)]` are schemas, the traits
 //! [`Lifecycle`], [`Updatable`] and [`Lookup`] have the calls, and [`TypedProvider`] puts them
-//! together. The untyped traits [`Provider`], [`Resource`] and [`DataSource`] are below it, for
-//! plans, private data and warnings of an author's own. The SDK handles process setup, sockets,
-//! certificates and encodings. [`internal_validate`] and [`testing`] are for tests of a provider.
+//! together. The untyped traits [`Provider`], [`Resource`] and [`DataSource`] are below it. The SDK
+//! handles process setup, sockets, certificates and encodings. [`internal_validate`] and [`testing`]
+//! are for tests of a provider.
 //!
 //! The environment tells which kind of host started the process. With go-plugin's magic cookie, the
 //! process serves protocol 6. With the port of a registration server, as Bluelink hosts set it, the

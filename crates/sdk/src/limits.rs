@@ -27,6 +27,7 @@ pub(crate) async fn within_limit<T>(
     let limited = Context {
         stop: cx.stop.child_token(),
         deadline: Some(deadline),
+        ..cx.clone()
     };
     let stop = limited.stop.clone();
     let overtime = async {

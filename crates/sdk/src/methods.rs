@@ -87,7 +87,7 @@ impl Wire for Service {
         request: Request<pb::validate_provider_config::Request>,
     ) -> Answer<pb::validate_provider_config::Response> {
         let (request, entry) = (request.into_inner(), self.provider.clone());
-        let outcome = self.run(|cx| async move {
+        let outcome = self.answer(|cx| async move {
             let config = codec::decode(request.config, &entry.ty)?;
             let mut diagnostics = check::check_attributes(&entry.schema, &config);
             diagnostics.extend(entry.item.validate(&cx, &config).await);
@@ -103,7 +103,7 @@ impl Wire for Service {
         request: Request<pb::configure_provider::Request>,
     ) -> Answer<pb::configure_provider::Response> {
         let (request, entry) = (request.into_inner(), self.provider.clone());
-        let outcome = self.run(|cx| async move {
+        let outcome = self.answer(|cx| async move {
             let config = codec::decode(request.config, &entry.ty)?;
             Ok(entry.item.configure(&cx, &config).await)
         });
@@ -118,7 +118,7 @@ impl Wire for Service {
     ) -> Answer<pb::validate_resource_config::Response> {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
-        let outcome = self.run(|cx| async move {
+        let outcome = self.answer(|cx| async move {
             let entry = entry?;
             let config = codec::decode(request.config, &entry.ty)?;
             let mut diagnostics = check::check_attributes(&entry.schema, &config);
@@ -136,7 +136,7 @@ impl Wire for Service {
     ) -> Answer<pb::validate_data_resource_config::Response> {
         let request = request.into_inner();
         let entry = self.data_source(&request.type_name);
-        let outcome = self.run(|cx| async move {
+        let outcome = self.answer(|cx| async move {
             let entry = entry?;
             let config = codec::decode(request.config, &entry.ty)?;
             let mut diagnostics = check::check_attributes(&entry.schema, &config);
@@ -178,7 +178,7 @@ impl Wire for Service {
         let entry = self.resource(&request.type_name);
         let (state, private) = (request.current_state.clone(), request.private.clone());
         let answer = self
-            .run(|cx| async move { read(entry?, cx, request).await })
+            .answer(|cx| async move { read(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| {
                 // A failed read gives no information about the object, so the host keeps its state.
@@ -200,7 +200,7 @@ impl Wire for Service {
         let entry = self.resource(&request.type_name);
         let (state, private) = (request.prior_state.clone(), request.prior_private.clone());
         let answer = self
-            .run(|cx| async move { plan(entry?, cx, request).await })
+            .answer(|cx| async move { plan(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| {
                 let diagnostics = failure_diagnostics(failure).into_wire();
@@ -223,7 +223,7 @@ impl Wire for Service {
         let entry = self.resource(&request.type_name);
         let (state, private) = (request.prior_state.clone(), request.planned_private.clone());
         let answer = self
-            .run(|cx| async move { apply(entry?, cx, request).await })
+            .answer(|cx| async move { apply(entry?, cx, request).await })
             // A call that failed before it reached the provider changed nothing.
             .await
             .unwrap_or_else(|failure| pb::apply_resource_change::Response {
@@ -242,7 +242,7 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
         let answer = self
-            .run(|cx| async move { import(entry?, cx, request).await })
+            .answer(|cx| async move { import(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| pb::import_resource_state::Response {
                 diagnostics: failure_diagnostics(failure).into_wire(),
@@ -258,7 +258,7 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.data_source(&request.type_name);
         let answer = self
-            .run(|cx| async move { read_data(entry?, cx, request).await })
+            .answer(|cx| async move { read_data(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| pb::read_data_source::Response {
                 diagnostics: failure_diagnostics(failure).into_wire(),
@@ -330,7 +330,7 @@ impl Wire for Service {
     ) -> Answer<pb::validate_ephemeral_resource_config::Response> {
         let request = request.into_inner();
         let entry = self.ephemeral(&request.type_name);
-        let outcome = self.run(|cx| async move {
+        let outcome = self.answer(|cx| async move {
             let entry = entry?;
             let config = codec::decode(request.config, &entry.ty)?;
             let mut diagnostics = check::check_attributes(&entry.schema, &config);
@@ -351,7 +351,7 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.ephemeral(&request.type_name);
         Ok(Response::new(
-            self.run(|cx| async move { open(entry?, cx, request).await })
+            self.answer(|cx| async move { open(entry?, cx, request).await })
                 .await
                 .unwrap_or_else(|failure| pb::open_ephemeral_resource::Response {
                     diagnostics: failure_diagnostics(failure).into_wire(),
@@ -368,7 +368,7 @@ impl Wire for Service {
         let entry = self.ephemeral(&request.type_name);
         let private = request.private.clone();
         let answer = self
-            .run(|cx| async move { renew(entry?, cx, request).await })
+            .answer(|cx| async move { renew(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| pb::renew_ephemeral_resource::Response {
                 private,
@@ -384,7 +384,7 @@ impl Wire for Service {
     ) -> Answer<pb::close_ephemeral_resource::Response> {
         let request = request.into_inner();
         let entry = self.ephemeral(&request.type_name);
-        let outcome = self.run(|cx| async move {
+        let outcome = self.answer(|cx| async move {
             entry?
                 .item
                 .close(&cx, request.private.unwrap_or_default().to_vec())

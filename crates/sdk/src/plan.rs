@@ -3,7 +3,6 @@
 
 use cty::{Path, Value};
 
-use crate::diagnostics::Diagnostics;
 use crate::provider::{Planned, Planning};
 use crate::schema::{Attr, AttrType, Block, Nested, Nesting, Schema};
 use crate::values::elements;
@@ -71,7 +70,6 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
         value,
         replace,
         private,
-        warnings: Diagnostics::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Traits that an author of a provider implements: [`Provider`] with its [`Resource`]s and
 //! [`DataSource`]s. `serve` handles processes, sockets, certificates and encodings, and calls them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -281,6 +281,14 @@ pub struct Renewed {
 pub struct Context {
     pub(crate) stop: CancellationToken,
     pub(crate) deadline: Option<Instant>,
+    pub(crate) record: Arc<Mutex<Record>>,
+}
+
+/// Parts of an answer that the author sets through the context.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    warnings: Diagnostics,
+    private: Vec<u8>,
 }
 
 impl Context {
@@ -289,6 +297,37 @@ impl Context {
         Context {
             stop,
             deadline: None,
+            record: Arc::default(),
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        // A panic cannot leave a half-written record, so a poisoned lock is still usable.
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a warning for the operator to the answer of this call, whether it succeeds or fails. A
+    /// Bluelink host and calls without diagnostics, such as functions, get it as a log line.
+    pub fn warn(&self, summary: impl Into<String>, detail: impl Into<String>) {
+        self.record().warnings.warning(summary, detail);
+    }
+
+    pub(crate) fn take_warnings(&self) -> Diagnostics {
+        std::mem::take(&mut self.record().warnings)
+    }
+
+    /// Returns the private data of a typed resource's object: the bytes that an earlier call of the
+    /// object set. Empty without any, and for a Bluelink host, which does not store them.
+    pub fn private(&self) -> Vec<u8> {
+        self.record().private.clone()
+    }
+
+    /// Sets the private data of a typed resource's object, in a create, update, read, import or
+    /// plan. The host stores it beside the state, without showing it. Empty data is ignored.
+    pub fn set_private(&self, data: impl Into<Vec<u8>>) {
+        let data = data.into();
+        if !data.is_empty() {
+            self.record().private = data;
         }
     }
 
@@ -314,8 +353,6 @@ pub struct State {
     pub value: Value,
     /// Private data of the provider; opaque to the host.
     pub private: Vec<u8>,
-    /// Warnings for the operator.
-    pub warnings: Diagnostics,
 }
 
 impl State {
@@ -324,7 +361,6 @@ impl State {
         State {
             value,
             private: Vec::new(),
-            warnings: Diagnostics::new(),
         }
     }
 
@@ -335,13 +371,6 @@ impl State {
             private: private.into(),
             ..self
         }
-    }
-
-    /// Adds a warning.
-    #[must_use]
-    pub fn with_warning(mut self, summary: impl Into<String>, detail: impl Into<String>) -> State {
-        self.warnings.warning(summary, detail);
-        self
     }
 }
 
@@ -394,8 +423,6 @@ pub struct Planned {
     pub replace: Vec<Path>,
     /// Private data for the apply.
     pub private: Vec<u8>,
-    /// Warnings for the operator.
-    pub warnings: Diagnostics,
 }
 
 /// Implements the usual `import`: a state with the id in one attribute and nothing else.

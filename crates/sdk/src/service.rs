@@ -11,7 +11,7 @@ use proto::tfplugin6 as pb;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Diagnostics, Failure};
 use crate::function::{Callable, Function};
 use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
@@ -73,6 +73,38 @@ pub(crate) struct Service {
 
 /// Result of a call's task; a panic becomes a diagnostic.
 pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// Answer with diagnostics.
+pub(crate) trait Diagnosed {
+    /// Adds diagnostics to the answer.
+    fn add(&mut self, more: Diagnostics);
+}
+
+impl Diagnosed for Diagnostics {
+    fn add(&mut self, more: Diagnostics) {
+        self.extend(more);
+    }
+}
+
+macro_rules! diagnosed {
+    ($($method:ident),*) => {
+        $(impl Diagnosed for pb::$method::Response {
+            fn add(&mut self, more: Diagnostics) {
+                self.diagnostics.extend(more.into_wire());
+            }
+        })*
+    };
+}
+
+diagnosed!(
+    read_resource,
+    plan_resource_change,
+    apply_resource_change,
+    import_resource_state,
+    read_data_source,
+    open_ephemeral_resource,
+    renew_ephemeral_resource
+);
 
 impl Service {
     /// Reads names and schemas from the provider once.
@@ -167,8 +199,40 @@ impl Service {
         )
     }
 
-    /// Runs a call as a task. If the host disconnects, the task is not aborted but asked to stop.
+    /// Runs a call as a task, and writes its warnings to the log.
     pub(super) async fn run<T, F, Fut>(&self, call: F) -> Outcome<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Context) -> Fut,
+        Fut: Future<Output = Outcome<T>> + Send + 'static,
+    {
+        let (outcome, warnings) = self.task(call).await;
+        warnings.log_warnings();
+        outcome
+    }
+
+    /// Runs a call as a task, and adds its warnings to the answer.
+    pub(super) async fn answer<T, F, Fut>(&self, call: F) -> Outcome<T>
+    where
+        T: Diagnosed + Send + 'static,
+        F: FnOnce(Context) -> Fut,
+        Fut: Future<Output = Outcome<T>> + Send + 'static,
+    {
+        let (outcome, warnings) = self.task(call).await;
+        match outcome {
+            Ok(mut answer) => {
+                answer.add(warnings);
+                Ok(answer)
+            }
+            Err(mut failure) => {
+                failure.diagnostics.extend(warnings);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Runs a call as a task. If the host disconnects, the task is not aborted but asked to stop.
+    async fn task<T, F, Fut>(&self, call: F) -> (Outcome<T>, Diagnostics)
     where
         T: Send + 'static,
         F: FnOnce(Context) -> Fut,
@@ -182,10 +246,11 @@ impl Service {
             .child_token();
         // Cancels the task's token if this future is dropped, that is, when the host disconnects.
         let hung_up = stop.clone().drop_guard();
-        let outcome = self.tasks.spawn(call(Context::new(stop))).await;
+        let cx = Context::new(stop);
+        let outcome = self.tasks.spawn(call(cx.clone())).await;
         hung_up.disarm();
         // A panic must not end the process, which can serve other calls.
-        outcome.unwrap_or_else(|error| {
+        let outcome = outcome.unwrap_or_else(|error| {
             // The only other failure of a task is its cancellation by the runtime.
             let text = error
                 .try_into_panic()
@@ -195,7 +260,8 @@ impl Service {
                 "the provider panicked",
                 format!("{text}\nThis is a bug in the provider; its log names the location."),
             ))
-        })
+        });
+        (outcome, cx.take_warnings())
     }
 }
 

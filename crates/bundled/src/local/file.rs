@@ -124,7 +124,7 @@ async fn save(change: Change) -> Result<State, Failure> {
     .await
 }
 
-fn refresh_file(state: State) -> Result<Option<State>, Failure> {
+fn refresh_file(cx: &Context, state: State) -> Result<Option<State>, Failure> {
     let mut object = Object::of(&state.value).map_err(undescribable)?;
     let path = object.text("filename").unwrap_or_default().to_owned();
     let found = match fs::metadata(&path) {
@@ -153,12 +153,12 @@ fn refresh_file(state: State) -> Result<Option<State>, Failure> {
     // A state holds text only, so other bytes are replaced and the operator is warned.
     let exact = matches!(text, std::borrow::Cow::Borrowed(_));
     object.set("content", &*text);
-    let mut state = State {
+    let state = State {
         value: object.into_value().map_err(undescribable)?,
         ..state
     };
     if !exact {
-        state.warnings.warning(
+        cx.warn(
             format!("{path} is not UTF-8 text"),
             "invalid bytes are replaced in the state",
         );
@@ -191,8 +191,9 @@ impl Resource for LocalFile {
         save(change).await
     }
 
-    async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
-        blocking(move || refresh_file(state)).await
+    async fn read(&self, cx: &Context, state: State) -> Result<Option<State>, Failure> {
+        let cx = cx.clone();
+        blocking(move || refresh_file(&cx, state)).await
     }
 
     async fn update(&self, _: &Context, change: Change) -> Result<State, Failure> {

@@ -12,7 +12,6 @@ use proto::bluelink::sharedtypesv1::{
 };
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-use super::error::log_warnings;
 use super::value::{DecodeError, decode_scalar, encode};
 use crate::diagnostics::Failure;
 use crate::provider::{Context, Provider};
@@ -156,7 +155,7 @@ impl Configured {
             if !said.has_errors() {
                 said.extend(provider.item.configure(cx, &config).await);
             }
-            log_warnings(&said);
+            said.log_warnings();
             if said.has_errors() {
                 return Err(said.into());
             }

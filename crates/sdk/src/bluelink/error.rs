@@ -5,7 +5,7 @@ use prost_types::Any;
 use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
 
 use crate::calls::failure_diagnostics;
-use crate::diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
+use crate::diagnostics::{Diagnostic, Failure, Severity};
 
 /// Encoding of details: JSON in a bytes value in `Any`.
 pub(super) const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
@@ -62,20 +62,10 @@ pub(super) fn sentence(one: &Diagnostic) -> String {
     text
 }
 
-/// Writes warnings to the log, because a response has no field for them.
-pub(super) fn log_warnings(said: &Diagnostics) {
-    for one in said
-        .0
-        .iter()
-        .filter(|one| one.severity == Severity::Warning)
-    {
-        crate::log::warn(&one.summary, &[("detail", &one.detail)]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostics::Diagnostics;
 
     fn reasons(error: &ErrorResponse) -> serde_json::Value {
         let bytes = Vec::<u8>::decode(&*error.details.as_ref().unwrap().value).unwrap();

@@ -13,7 +13,7 @@ use proto::bluelink::sharedtypesv1::{
 };
 
 use super::computed_values::by_provider;
-use super::error::{log_warnings, sentence};
+use super::error::sentence;
 use super::node::{definition, id_field};
 use super::value::{decode, encode, is_null_node};
 use crate::calls::{changed, deleted, found};
@@ -75,7 +75,6 @@ impl Kind {
             private: Vec::new(),
         };
         let planned = self.item().plan(cx, planning).await?;
-        log_warnings(&planned.warnings);
         if prior.is_null() || planned.replace.is_empty() {
             return Ok(planned);
         }
@@ -94,11 +93,11 @@ impl Kind {
     async fn destroyed(&self, cx: &Context, state: State) -> Outcome<()> {
         // Over protocol 6 the host plans the destroy first, so the author may refuse it there.
         let said = self.item().plan_destroy(cx, &state).await?;
-        log_warnings(&said);
+        said.log_warnings();
         if said.has_errors() {
             return Err(said.into());
         }
-        log_warnings(&deleted(&self.entry, cx, state).await?);
+        deleted(&self.entry, cx, state).await?.log_warnings();
         Ok(())
     }
 
@@ -197,7 +196,6 @@ pub(super) async fn deploy(
         true => kind.created(&cx, change).await?,
         false => changed(&kind.entry, &cx, change).await?,
     };
-    log_warnings(&made.warnings);
     kind.log_differences(&planned.value, &made.value);
     // The host takes all other values from the spec.
     Ok(by_provider(&kind.entry.schema.block, &made.value, &spec))
@@ -234,13 +232,11 @@ pub(super) async fn read_object(
         // The host sends only the id of an object to import.
         let id = id.as_str().unwrap_or_default().to_owned();
         let imported = kind.item().import(&cx, &id).await?;
-        log_warnings(&imported.warnings);
         state = imported;
     }
     let Some(found) = found(&kind.entry, &cx, state).await? else {
         return Ok(MappingNode::default());
     };
-    log_warnings(&found.warnings);
     let seen = encode(&found.value, &kind.entry.ty, spec.as_ref());
     Ok(seen.unwrap_or_default())
 }

@@ -46,16 +46,18 @@ impl<T: Lifecycle> Typed<T> {
     }
 
     /// Converts an object to a state. `base` has the parts that the struct does not have.
-    fn state(&self, object: &T, base: &Value) -> State {
-        State::new(self.schema.with_timeouts_of(object.to_object(), base))
+    fn state(&self, cx: &Context, object: &T, base: &Value) -> State {
+        let value = self.schema.with_timeouts_of(object.to_object(), base);
+        State::new(value).with_private(cx.private())
     }
 
     /// Completes the partial object of a failure.
-    fn failure(&self, mut failure: Failure, base: &Value) -> Failure {
+    fn failure(&self, cx: &Context, mut failure: Failure, base: &Value) -> Failure {
         if let Some(partial) = &mut failure.partial {
             // A partial object reaches the state, which cannot hold unknown values.
             let value = partial.value.unknown_as_null();
             partial.value = self.schema.with_timeouts_of(value, base);
+            partial.private = cx.private();
         }
         failure
     }
@@ -92,24 +94,27 @@ impl<T: Lifecycle> Resource for Typed<T> {
 
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure> {
         let client = self.slot.client()?;
+        cx.set_private(change.private);
         // Write-only values are null in the plan, so the configuration provides them.
         let planned = self.object(&change.planned, Some(&change.config))?;
         match T::create(cx, &client, planned).await {
-            Ok(made) => Ok(self.state(&made, &change.planned)),
-            Err(failure) => Err(self.failure(failure, &change.planned)),
+            Ok(made) => Ok(self.state(cx, &made, &change.planned)),
+            Err(failure) => Err(self.failure(cx, failure, &change.planned)),
         }
     }
 
     async fn exists(&self, cx: &Context, state: &State) -> Result<bool, Failure> {
         let object = self.object(&state.value, None)?;
+        cx.set_private(&*state.private);
         T::exists(cx, &*self.slot.client()?, &object).await
     }
 
     async fn read(&self, cx: &Context, state: State) -> Result<Option<State>, Failure> {
         let client = self.slot.client()?;
         let object = self.object(&state.value, None)?;
+        cx.set_private(state.private);
         let found = T::read(cx, &client, object).await?;
-        Ok(found.map(|found| self.state(&found, &state.value)))
+        Ok(found.map(|found| self.state(cx, &found, &state.value)))
     }
 
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure> {
@@ -122,25 +127,32 @@ impl<T: Lifecycle> Resource for Typed<T> {
             planned: self.object(&change.planned, Some(&change.config))?,
             partial: Partial::of(&change),
         };
+        cx.set_private(&*change.private);
         match update(cx, &client, &mut typed).await {
-            Ok(made) => Ok(self.state(&made, &change.planned)),
+            Ok(made) => Ok(self.state(cx, &made, &change.planned)),
             Err(failure) => {
-                let failure = typed.partial.attach_to(failure);
-                Err(self.failure(failure, &change.planned))
+                let mut failure = typed.partial.attach_to(failure);
+                if failure.partial.is_none() && cx.private() != change.private {
+                    // The host takes private data only from an object, here the unchanged one.
+                    failure = failure.with_partial(State::new(change.prior));
+                }
+                Err(self.failure(cx, failure, &change.planned))
             }
         }
     }
 
     async fn is_stable(&self, cx: &Context, state: &State) -> Result<bool, Failure> {
         let object = self.object(&state.value, None)?;
+        cx.set_private(&*state.private);
         T::is_stable(cx, &*self.slot.client()?, &object).await
     }
 
     async fn delete(&self, cx: &Context, state: State) -> Result<Diagnostics, Failure> {
         let client = self.slot.client()?;
         let object = self.object(&state.value, None)?;
+        cx.set_private(state.private);
         let deleted = T::delete(cx, &client, object).await;
-        deleted.map_err(|failure| self.failure(failure, &state.value))?;
+        deleted.map_err(|failure| self.failure(cx, failure, &state.value))?;
         Ok(Diagnostics::new())
     }
 
@@ -155,7 +167,7 @@ impl<T: Lifecycle> Resource for Typed<T> {
             )
         })?;
         // An import has no configuration from which time limits could be taken.
-        Ok(self.state(&found, &self.schema.empty_value()))
+        Ok(self.state(cx, &found, &self.schema.empty_value()))
     }
 
     fn import_id(&self, identity: &Value) -> Option<String> {

@@ -141,7 +141,10 @@ impl Resource for ToyBox {
                 object.set("etag", Value::unknown(Type::String));
                 Ok(state_of(object))
             }
-            "warns" => Ok(state().with_warning("careful", "it is new")),
+            "warns" => {
+                cx.warn("careful", "it is new");
+                Ok(state())
+            }
             "waits" => {
                 cx.stop().cancelled().await;
                 self.stopped.store(true, Ordering::SeqCst);
@@ -155,7 +158,8 @@ impl Resource for ToyBox {
                     .as_str()
                     .unwrap()
                     .to_owned();
-                Ok(state().with_warning("told", secret))
+                cx.warn("told", secret);
+                Ok(state())
             }
             _ => Ok(state()),
         }
