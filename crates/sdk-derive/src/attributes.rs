@@ -1,4 +1,5 @@
-//! Parses `#[resource(…)]`, `#[data_source(…)]` and `#[attr(…)]`, and collects doc comments.
+//! Parses `#[resource(…)]`, `#[data_source(…)]`, `#[ephemeral_resource(…)]` and `#[attr(…)]`, and
+//! collects doc comments.
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;

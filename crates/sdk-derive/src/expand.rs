@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Resource,
     /// Data source.
     DataSource,
+    /// Ephemeral resource.
+    EphemeralResource,
     /// Provider configuration or nested object.
     Model,
 }
@@ -25,6 +27,7 @@ impl Kind {
         match self {
             Kind::Resource => Some("resource"),
             Kind::DataSource => Some("data_source"),
+            Kind::EphemeralResource => Some("ephemeral_resource"),
             Kind::Model => None,
         }
     }

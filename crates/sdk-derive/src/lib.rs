@@ -23,6 +23,13 @@ pub fn data_source(input: TokenStream) -> TokenStream {
     derive(parse_macro_input!(input as DeriveInput), Kind::DataSource)
 }
 
+/// Implements `sdk::Model` and `sdk::Named` for an ephemeral resource; see `sdk::Ephemeral`.
+#[proc_macro_derive(EphemeralResource, attributes(ephemeral_resource, attr))]
+pub fn ephemeral_resource(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    derive(input, Kind::EphemeralResource)
+}
+
 /// Implements `sdk::Model` for a provider configuration or a nested object.
 #[proc_macro_derive(Model, attributes(attr))]
 pub fn model(input: TokenStream) -> TokenStream {

@@ -2,10 +2,10 @@
 //! protocol.
 //!
 //! The typed layer is for most authors: structs with `#[derive(Resource)]` are schemas, the traits
-//! [`Lifecycle`], [`Updatable`] and [`Lookup`] have the calls, and [`TypedProvider`] puts them
-//! together. The untyped traits [`Provider`], [`Resource`] and [`DataSource`] are below it. The SDK
-//! handles process setup, sockets, certificates and encodings. [`internal_validate`] and [`testing`]
-//! are for tests of a provider.
+//! [`Lifecycle`], [`Updatable`], [`Lookup`] and [`Ephemeral`] have the calls, and [`TypedProvider`]
+//! puts them together. The untyped traits [`Provider`], [`Resource`] and [`DataSource`] are below
+//! it. The SDK handles process setup, sockets, certificates and encodings. [`internal_validate`]
+//! and [`testing`] are for tests of a provider.
 //!
 //! The environment tells which kind of host started the process. With go-plugin's magic cookie, the
 //! process serves protocol 6. With the port of a registration server, as Bluelink hosts set it, the
@@ -93,10 +93,10 @@ pub use provider::{
     Provider, Renewed, Resource, State, Upgrader, import_by, no_update,
 };
 pub use schema::{Attr, Block, Nested, Nesting, Operation, Schema, Timeouts};
-pub use sdk_derive::{DataSource, Model, Resource};
+pub use sdk_derive::{DataSource, EphemeralResource, Model, Resource};
 pub use serve::{Options, ServeError, main, serve, serve_with};
 pub use typed::{
-    AttributeType, BlockType, Computed, Lifecycle, Lookup, Model, Named, TypedProvider, Updatable,
-    Update,
+    AttributeType, BlockType, Computed, Ephemeral, Lifecycle, Lookup, Model, Named, TypedProvider,
+    Updatable, Update,
 };
 pub use validate::{SchemaError, SchemaFlaw, internal_validate};

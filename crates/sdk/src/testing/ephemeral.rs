@@ -1,5 +1,7 @@
 //! Ephemeral resources of a test: open, renewal and close.
 
+use std::time::SystemTime;
+
 use proto::tfplugin6 as pb;
 use serde_json::Value as Json;
 
@@ -17,6 +19,8 @@ pub struct OpenResource {
     pub result: Json,
     /// Private data of the provider.
     pub private: Vec<u8>,
+    /// Time of the next renewal, if one is needed.
+    pub renew_at: Option<SystemTime>,
 }
 
 impl TestProvider {
@@ -47,10 +51,11 @@ impl TestProvider {
             type_name: type_name.to_owned(),
             result: json_of(&codec::decode(answer.result, &entry.ty)?),
             private: answer.private.unwrap_or_default().to_vec(),
+            renew_at: answer.renew_at.and_then(|at| at.try_into().ok()),
         })
     }
 
-    /// Renews an open resource, which changes its private data.
+    /// Renews an open resource, which changes its private data and the time of the next renewal.
     ///
     /// # Errors
     /// The renewal failed.
@@ -62,6 +67,7 @@ impl TestProvider {
         let answer = ask!(self, renew_ephemeral_resource, request)?;
         let said = accepted(answer.diagnostics)?;
         open.private = answer.private.unwrap_or_default().to_vec();
+        open.renew_at = answer.renew_at.and_then(|at| at.try_into().ok());
         Ok(said)
     }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use async_trait::async_trait;
 use cty::Value;
 
-use super::model::{Mismatch, Named};
+use super::model::{Mismatch, Named, known};
 use super::provider::Slot;
 use crate::diagnostics::{Diagnostics, Failure};
 use crate::plan::with_defaults;
@@ -52,8 +52,6 @@ impl<T: Lookup> DataSource for Typed<T> {
         let config = with_defaults(&T::schema(), config);
         let config = T::from_object(&config).map_err(Mismatch::into_failure)?;
         let client = self.slot.client()?;
-        T::read(cx, &client, config)
-            .await
-            .map(|found| found.to_object())
+        known(T::read(cx, &client, config).await?.to_object())
     }
 }

@@ -4,6 +4,7 @@
 mod attribute;
 mod computed;
 mod data;
+mod ephemeral;
 mod function;
 mod lifecycle;
 mod model;
@@ -13,6 +14,7 @@ mod resource;
 pub use attribute::{AttributeType, BlockType};
 pub use computed::Computed;
 pub use data::Lookup;
+pub use ephemeral::Ephemeral;
 pub use function::TypedFunction;
 pub use lifecycle::{Lifecycle, Updatable, Update};
 pub use model::{Mismatch, Model, Named};

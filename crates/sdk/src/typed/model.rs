@@ -28,8 +28,8 @@ pub trait Model: Sized + Send + Sync + 'static {
     fn to_object(&self) -> Value;
 }
 
-/// Model with a type name: a resource type or a data source. Implemented by `#[derive(Resource)]`
-/// and `#[derive(DataSource)]`.
+/// Model with a type name: a resource type, a data source or an ephemeral resource. Implemented by
+/// `#[derive(Resource)]`, `#[derive(DataSource)]` and `#[derive(EphemeralResource)]`.
 pub trait Named: Model {
     /// Type name, which begins with the provider's name: `lab_server`.
     const NAME: &'static str;
@@ -90,6 +90,29 @@ impl Mismatch {
         Diagnostic::error("the provider cannot read the object", detail)
             .at(self.path)
             .into()
+    }
+}
+
+/// Returns the place of the first unknown part of a value, such as `network.address`.
+pub(super) fn first_unknown(value: &Value) -> Option<String> {
+    let mut found = None;
+    value.walk(&mut |path, value| {
+        if found.is_none() && !value.is_known() {
+            found = Some(display_path(path));
+        }
+        found.is_none() && !value.is_wholly_known()
+    });
+    found
+}
+
+/// Returns the result of a call that must set all of its computed attributes.
+pub(super) fn known(value: Value) -> Result<Value, Failure> {
+    match first_unknown(&value) {
+        None => Ok(value),
+        Some(place) => Err(Failure::new(
+            "the provider returned an unknown value",
+            format!("{place} must be set; this is a bug in the provider"),
+        )),
     }
 }
 

@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use cty::Value;
 
 use super::data::{self, Lookup};
+use super::ephemeral::{self, Ephemeral};
 use super::function::{self, TypedFunction};
 use super::lifecycle::{Lifecycle, Updatable};
-use super::model::Model;
+use super::model::{Model, first_unknown};
 use super::resource;
 use crate::diagnostics::{Deferral, Diagnostics, Failure};
 use crate::function::Function;
@@ -156,6 +157,14 @@ impl<C: Send + Sync + 'static> TypedProvider<C> {
         self
     }
 
+    /// Adds an ephemeral resource.
+    #[must_use]
+    pub fn ephemeral_resource<T: Ephemeral<Client = C>>(mut self) -> Self {
+        let typed = ephemeral::Typed::<T>::new(self.slot.clone());
+        self.ephemeral.push(Arc::new(typed));
+        self
+    }
+
     /// Adds a function from a closure, with the names of its parameters. Arguments of `Option<T>`
     /// can be null.
     #[must_use]
@@ -194,9 +203,16 @@ impl<C: Send + Sync + 'static> TypedProvider<C> {
         self
     }
 
-    /// Adds an ephemeral resource.
+    /// Adds an untyped data source.
     #[must_use]
-    pub fn ephemeral_resource(mut self, resource: impl EphemeralResource) -> Self {
+    pub fn untyped_data_source(mut self, source: impl DataSource) -> Self {
+        self.data_sources.push(Arc::new(source));
+        self
+    }
+
+    /// Adds an untyped ephemeral resource.
+    #[must_use]
+    pub fn untyped_ephemeral_resource(mut self, resource: impl EphemeralResource) -> Self {
         self.ephemeral.push(Arc::new(resource));
         self
     }
@@ -255,15 +271,4 @@ impl<C: Send + Sync + 'static> Provider for TypedProvider<C> {
             }
         }
     }
-}
-
-fn first_unknown(config: &Value) -> Option<String> {
-    let mut found = None;
-    config.walk(&mut |path, value| {
-        if found.is_none() && !value.is_known() {
-            found = Some(path.to_string().trim_start_matches('.').to_owned());
-        }
-        found.is_none() && !value.is_wholly_known()
-    });
-    found
 }

@@ -1,80 +1,171 @@
-//! Test of an ephemeral resource of a typed provider.
+//! Tests of typed ephemeral resources, over the protocol.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sdk::schema::{Attr, Schema};
 use sdk::testing::TestProvider;
 use sdk::{
-    Context, Diagnostics, EphemeralResource, Failure, Object, Opened, Renewed, TypedProvider,
-    Value, async_trait,
+    Computed, Context, Ephemeral, EphemeralResource, Failure, Result, TypedProvider, Value,
+    async_trait,
 };
 use serde_json::json;
 
-/// Session that records its calls with their private data.
-#[derive(Clone, Default)]
-struct Session(Arc<Mutex<Vec<String>>>);
+/// Calls with their tokens.
+type Calls = Arc<Mutex<Vec<String>>>;
 
-impl Session {
-    fn called(&self, call: &str, private: &[u8]) {
-        let line = format!("{call} {}", String::from_utf8_lossy(private));
-        self.0.lock().unwrap().push(line);
-    }
+/// Session of a user.
+#[derive(EphemeralResource)]
+#[ephemeral_resource(name = "cloud_session")]
+struct Session {
+    /// Name of the user.
+    user: String,
+    /// Rights.
+    #[attr(default = "read")]
+    rights: String,
+    /// Token of the session.
+    #[attr(sensitive)]
+    token: Computed<String>,
+    /// Time of expiry, in seconds since 1970.
+    expires: Computed<i64>,
 }
 
 #[async_trait]
-impl EphemeralResource for Session {
-    fn name(&self) -> &str {
-        "cloud_session"
+impl Ephemeral for Session {
+    type Client = Calls;
+
+    async fn open(_: &Context, _: &Calls, mut session: Session) -> Result<Session> {
+        match session.user.as_str() {
+            "nobody" => return Err(Failure::new("nobody has no session", "")),
+            "forgetful" => return Ok(session),
+            _ => {}
+        }
+        session.token.set("t-1");
+        session.expires.set(1000);
+        Ok(session)
     }
 
-    fn schema(&self) -> Schema {
-        Schema::new()
-            .attr(Attr::string("user").required())
-            .attr(Attr::string("token").computed().sensitive())
+    fn renew_at(&self) -> Option<SystemTime> {
+        let seconds = u64::try_from(*self.expires.get()?).ok()?;
+        Some(UNIX_EPOCH + Duration::from_secs(seconds))
     }
 
-    async fn open(&self, _: &Context, config: Value) -> Result<Opened, Failure> {
-        let wrong = |problem| Failure::new("the session is not valid", problem);
-        let mut session = Object::of(&config).map_err(wrong)?;
-        session.set("token", "t-1");
-        Ok(Opened {
-            value: session.into_value().map_err(wrong)?,
-            private: b"opened".to_vec(),
-            renew_at: None,
-        })
+    async fn renew(cx: &Context, calls: &Calls, mut session: Session) -> Result<Session> {
+        calls
+            .lock()
+            .unwrap()
+            .push(format!("renew {}", session.token.as_str()));
+        cx.warn("the session was renewed", "");
+        session.token.set("t-2");
+        session.expires.set(2000);
+        Ok(session)
     }
 
-    async fn renew(&self, _: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
-        self.called("renew", &private);
-        Ok(Renewed {
-            private: b"renewed".to_vec(),
-            renew_at: None,
-        })
+    async fn close(_: &Context, calls: &Calls, session: Session) -> Result<()> {
+        calls
+            .lock()
+            .unwrap()
+            .push(format!("close {}", session.token.as_str()));
+        match session.rights.as_str() {
+            "all" => Err(Failure::new("it is in use", "")),
+            _ => Ok(()),
+        }
     }
 
-    async fn close(&self, _: &Context, private: Vec<u8>) -> Result<Diagnostics, Failure> {
-        self.called("close", &private);
-        Ok(Diagnostics::new())
+    fn validate(config: &Value) -> sdk::Diagnostics {
+        let mut said = sdk::Diagnostics::new();
+        if config
+            .get_attr("user")
+            .is_some_and(|user| user.as_str() == Some(""))
+        {
+            said.error("the user has no name", "");
+        }
+        said
     }
 }
 
-#[tokio::test]
-async fn ephemeral_resource_is_opened_renewed_and_closed() {
-    let session = Session::default();
-    let provider = TypedProvider::new("cloud", |_, _: ()| async { Ok(()) });
-    let provider = provider.ephemeral_resource(session.clone());
+/// Key that needs no renewal and no close.
+#[derive(EphemeralResource)]
+#[ephemeral_resource(name = "cloud_key")]
+struct Key {
+    /// Key.
+    key: Computed<String>,
+}
+
+#[async_trait]
+impl Ephemeral for Key {
+    type Client = Calls;
+    async fn open(_: &Context, _: &Calls, mut key: Key) -> Result<Key> {
+        key.key.set("k");
+        Ok(key)
+    }
+}
+
+async fn start(calls: &Calls) -> TestProvider {
+    let calls = calls.clone();
+    let provider = TypedProvider::new("cloud", move |_, _: ()| {
+        let calls = calls.clone();
+        async move { Ok(calls) }
+    });
+    let provider = provider.ephemeral_resource::<Session>();
+    let provider = provider.ephemeral_resource::<Key>();
+    assert_eq!(sdk::internal_validate(&provider), []);
     let test = TestProvider::over_protocol(provider).await.unwrap();
-    let missing = test.open("cloud_session", json!({})).await.unwrap_err();
-    assert_eq!(missing.diagnostics.0[0].detail, "user is required");
+    test.configure(json!({})).await.unwrap();
+    test
+}
+
+#[tokio::test]
+async fn ephemeral_resource_is_opened_renewed_and_closed_with_its_object() {
+    let calls = Calls::default();
+    let test = start(&calls).await;
     let mut open = test
         .open("cloud_session", json!({"user": "me"}))
         .await
         .unwrap();
-    assert_eq!(open.result, json!({"token": "t-1", "user": "me"}));
-    test.renew(&mut open).await.unwrap();
+    assert_eq!(open.result["token"], "t-1");
+    assert_eq!(open.result["rights"], "read", "the default");
+    let at = |seconds| Some(UNIX_EPOCH + Duration::from_secs(seconds));
+    assert_eq!(open.renew_at, at(1000));
+    let said = test.renew(&mut open).await.unwrap();
+    assert_eq!(said.0[0].summary, "the session was renewed");
+    assert_eq!(open.renew_at, at(2000));
+    assert_eq!(open.result["token"], "t-1", "users keep the first token");
     test.close(open).await.unwrap();
+    assert_eq!(*calls.lock().unwrap(), ["renew t-1", "close t-2"]);
+}
+
+#[tokio::test]
+async fn renewal_and_close_are_optional() {
+    let test = start(&Calls::default()).await;
+    let mut open = test.open("cloud_key", json!({})).await.unwrap();
+    assert_eq!((&open.result, open.renew_at), (&json!({"key": "k"}), None));
+    let failed = test.renew(&mut open).await.unwrap_err();
     assert_eq!(
-        *session.0.lock().unwrap(),
-        ["renew opened", "close renewed"]
+        failed.diagnostics.0[0].summary,
+        "cloud_key cannot be renewed"
     );
+    test.close(open).await.unwrap();
+}
+
+#[tokio::test]
+async fn mistakes_of_users_and_of_the_provider_are_errors() {
+    let test = start(&Calls::default()).await;
+    for (user, summary) in [
+        ("", "the user has no name"),
+        ("nobody", "nobody has no session"),
+        ("forgetful", "the provider returned an unknown value"),
+    ] {
+        let refused = test.open("cloud_session", json!({"user": user})).await;
+        assert_eq!(refused.unwrap_err().diagnostics.0[0].summary, summary);
+    }
+    let missing = test.open("cloud_session", json!({})).await.unwrap_err();
+    assert_eq!(missing.diagnostics.0[0].detail, "user is required");
+    let all = json!({"user": "me", "rights": "all"});
+    let mut open = test.open("cloud_session", all).await.unwrap();
+    let failed = test.close(open.clone()).await.unwrap_err();
+    assert_eq!(failed.diagnostics.0[0].summary, "it is in use");
+    open.private = b"?".to_vec();
+    let failed = test.close(open).await.unwrap_err();
+    let problem = "the private data of this cloud_session is not valid";
+    assert_eq!(failed.diagnostics.0[0].summary, problem);
 }
