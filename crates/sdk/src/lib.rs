@@ -96,7 +96,7 @@ pub use schema::{Attr, Block, Nested, Nesting, Operation, Schema, Timeouts};
 pub use sdk_derive::{DataSource, EphemeralResource, Model, Resource};
 pub use serve::{Options, ServeError, main, serve, serve_with};
 pub use typed::{
-    AttributeType, BlockType, Computed, Ephemeral, Lifecycle, Lookup, Model, Named, TypedProvider,
-    Updatable, Update,
+    AttributeType, BlockType, Computed, Ephemeral, Lifecycle, Lookup, Model, Named, Plan,
+    TypedProvider, Updatable, Update, Variadic,
 };
 pub use validate::{SchemaError, SchemaFlaw, internal_validate};

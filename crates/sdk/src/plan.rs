@@ -61,16 +61,21 @@ pub(crate) fn by_default(request: Planning<'_>) -> Planned {
             unknowns,
         );
     }
-    // Compared after the unknowns were set: a change to an unknown value can replace as well.
-    let mut replace = Vec::new();
-    if let Some(before) = before {
-        replacements(&schema.block, before, &value, &Path::root(), &mut replace);
-    }
     Planned {
+        // Compared after the unknowns were set: a change to an unknown value can replace as well.
+        replace: replacing(schema, &prior, &value),
         value,
-        replace,
         private,
     }
+}
+
+/// Returns the `replaces` attributes that differ from those of the prior object.
+pub(crate) fn replacing(schema: &Schema, prior: &Value, value: &Value) -> Vec<Path> {
+    let mut found = Vec::new();
+    if prior.is_given() {
+        replacements(&schema.block, prior, value, &Path::root(), &mut found);
+    }
+    found
 }
 
 impl Block {

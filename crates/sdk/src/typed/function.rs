@@ -9,11 +9,57 @@ use super::attribute::{AttributeType, Presence, value_type};
 use crate::function::{Function, FunctionError, Parameter, Signature};
 use crate::provider::Context;
 
+/// Last argument of a closure that takes any number of arguments of a type:
+///
+/// ```
+/// # use sdk::{TypedProvider, Variadic};
+/// # let provider = TypedProvider::new("notes", |_, _: ()| async { Ok(()) });
+/// let join = |separator: String, texts: Variadic<String>| Ok(texts.0.join(&separator));
+/// provider.function("join", "Joins texts.", ["separator", "texts"], join);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variadic<T>(pub Vec<T>);
+
+/// Last argument of a closure: the type of an attribute, or [`Variadic`].
+pub trait LastArgument: Sized {
+    /// Adds the parameter to those of a signature.
+    fn declare(name: &str, signature: &mut Signature);
+
+    /// Converts the arguments from this index on.
+    ///
+    /// # Errors
+    /// An argument does not fit.
+    fn read(arguments: &[Value], index: usize) -> Result<Self, FunctionError>;
+}
+
+impl<T: AttributeType> LastArgument for T {
+    fn declare(name: &str, signature: &mut Signature) {
+        signature.parameters.push(parameter::<T>(name));
+    }
+
+    fn read(arguments: &[Value], index: usize) -> Result<T, FunctionError> {
+        argument(arguments, index)
+    }
+}
+
+impl<T: AttributeType> LastArgument for Variadic<T> {
+    fn declare(name: &str, signature: &mut Signature) {
+        signature.variadic = Some(parameter::<T>(name));
+    }
+
+    fn read(arguments: &[Value], index: usize) -> Result<Variadic<T>, FunctionError> {
+        let rest = index..arguments.len();
+        rest.map(|at| argument(arguments, at))
+            .collect::<Result<_, _>>()
+            .map(Variadic)
+    }
+}
+
 /// Closure with typed arguments; `N` is their number. Implemented for closures with up to four
-/// arguments.
+/// arguments, of which the last can be [`Variadic`].
 pub trait TypedFunction<Arguments, const N: usize>: Send + Sync + 'static {
-    /// Returns the parameters with these names.
-    fn parameters(names: [&str; N]) -> Vec<Parameter>;
+    /// Adds the parameters with these names to a signature.
+    fn declare(names: [&str; N], signature: &mut Signature);
 
     /// Returns the type of the result.
     fn returns() -> cty::Type;
@@ -47,16 +93,16 @@ fn argument<T: AttributeType>(arguments: &[Value], index: usize) -> Result<T, Fu
 }
 
 macro_rules! typed_function {
-    ($count:literal: $($ty:ident $name:ident $index:literal),*) => {
+    ($count:literal: $($ty:ident $name:ident $index:literal $argument:ident),*) => {
         impl<F, R, $($ty),*> TypedFunction<(R, $($ty,)*), $count> for F
         where
             F: Fn($($ty),*) -> Result<R, FunctionError> + Send + Sync + 'static,
             R: AttributeType,
-            $($ty: AttributeType,)*
+            $($ty: $argument,)*
         {
-            fn parameters(names: [&str; $count]) -> Vec<Parameter> {
+            fn declare(names: [&str; $count], _signature: &mut Signature) {
                 let [$($name),*] = names;
-                vec![$(parameter::<$ty>($name)),*]
+                $(<$ty as LastArgument>::declare($name, _signature);)*
             }
 
             fn returns() -> cty::Type {
@@ -64,7 +110,7 @@ macro_rules! typed_function {
             }
 
             fn call(&self, _arguments: &[Value]) -> Result<Value, FunctionError> {
-                $(let $name: $ty = argument(_arguments, $index)?;)*
+                $(let $name = <$ty as LastArgument>::read(_arguments, $index)?;)*
                 self($($name),*).map(|result| result.to_value())
             }
         }
@@ -72,10 +118,12 @@ macro_rules! typed_function {
 }
 
 typed_function!(0:);
-typed_function!(1: A a 0);
-typed_function!(2: A a 0, B b 1);
-typed_function!(3: A a 0, B b 1, C c 2);
-typed_function!(4: A a 0, B b 1, C c 2, D d 3);
+typed_function!(1: A a 0 LastArgument);
+typed_function!(2: A a 0 AttributeType, B b 1 LastArgument);
+typed_function!(3: A a 0 AttributeType, B b 1 AttributeType, C c 2 LastArgument);
+typed_function!(
+    4: A a 0 AttributeType, B b 1 AttributeType, C c 2 AttributeType, D d 3 LastArgument
+);
 
 /// Function of a provider from a closure; see [`super::TypedProvider::function`].
 pub(super) struct Typed<F, A, const N: usize> {
@@ -97,14 +145,16 @@ where
     }
 
     fn signature(&self) -> Signature {
-        Signature {
+        let mut signature = Signature {
             summary: self.summary.clone(),
             description: self.summary.clone(),
             deprecated: String::new(),
-            parameters: F::parameters(self.names),
+            parameters: Vec::new(),
             variadic: None,
             returns: F::returns(),
-        }
+        };
+        F::declare(self.names, &mut signature);
+        signature
     }
 
     async fn call(&self, _: &Context, arguments: Vec<Value>) -> Result<Value, FunctionError> {

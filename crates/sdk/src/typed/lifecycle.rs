@@ -31,6 +31,30 @@ pub trait Lifecycle: Named {
         state: Self,
     ) -> Result<Option<Self>, Failure>;
 
+    /// Adjusts the default plan of a create or update; see [`crate::Resource::plan`]. It can set
+    /// computed attributes that can be told before the apply, keep those that do not change,
+    /// require a replacement, or refuse the plan. Also called if nothing changes.
+    ///
+    /// While arguments of the object or the configuration of the provider are unknown, the default
+    /// plan applies, and this method is not called.
+    async fn plan(
+        _cx: &Context,
+        _client: &Self::Client,
+        _plan: &mut Plan<Self>,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Checks the plan of a destroy; a failure refuses it. Not called while the configuration of
+    /// the provider is unknown.
+    async fn plan_destroy(
+        _cx: &Context,
+        _client: &Self::Client,
+        _state: &Self,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Deletes an object. An object that no longer exists is not an error.
     async fn delete(cx: &Context, client: &Self::Client, state: Self) -> Result<(), Failure>;
 
@@ -118,9 +142,40 @@ impl<T: Named> Update<T> {
 
     /// Returns true if the attribute differs between `prior` and `planned`.
     pub fn changes(&self, name: &str) -> bool {
-        let path = Path::root().attr(name);
-        let value = |object: &T| path.apply(&object.to_object()).ok();
-        // A name without an attribute counts as unchanged, because both sides lack it.
-        value(&self.prior) != value(&self.planned)
+        differs(name, &self.prior, &self.planned)
+    }
+}
+
+/// Returns true if two objects differ in an attribute.
+fn differs<T: Named>(name: &str, one: &T, other: &T) -> bool {
+    let value = |object: &T| object.to_object().get_attr(name);
+    // A name without an attribute counts as equal, because both sides lack it.
+    value(one) != value(other)
+}
+
+/// Plan of a create or update.
+#[derive(Debug)]
+pub struct Plan<T> {
+    /// Object before the change; `None` for a create.
+    pub prior: Option<T>,
+    /// Planned object. Computed attributes that are still unknown are set by the apply. Attributes
+    /// that are not computed must stay as they are.
+    pub planned: T,
+    pub(super) replace: Vec<Path>,
+}
+
+impl<T: Named> Plan<T> {
+    /// Requires a replacement because of an attribute. It has no effect on a create, and if the
+    /// attribute does not change.
+    pub fn replace(&mut self, name: &str) {
+        if self.changes(name) {
+            self.replace.push(Path::root().attr(name));
+        }
+    }
+
+    /// Returns true if the attribute differs between `prior` and `planned`; false for a create.
+    pub fn changes(&self, name: &str) -> bool {
+        let prior = self.prior.as_ref();
+        prior.is_some_and(|prior| differs(name, prior, &self.planned))
     }
 }

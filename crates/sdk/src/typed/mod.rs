@@ -15,8 +15,8 @@ pub use attribute::{AttributeType, BlockType};
 pub use computed::Computed;
 pub use data::Lookup;
 pub use ephemeral::Ephemeral;
-pub use function::TypedFunction;
-pub use lifecycle::{Lifecycle, Updatable, Update};
+pub use function::{LastArgument, TypedFunction, Variadic};
+pub use lifecycle::{Lifecycle, Plan, Updatable, Update};
 pub use model::{Mismatch, Model, Named};
 #[doc(hidden)]
 pub use model::{

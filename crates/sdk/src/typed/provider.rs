@@ -166,7 +166,7 @@ impl<C: Send + Sync + 'static> TypedProvider<C> {
     }
 
     /// Adds a function from a closure, with the names of its parameters. Arguments of `Option<T>`
-    /// can be null.
+    /// can be null; the last can be [`super::Variadic`].
     #[must_use]
     pub fn function<A, F, const N: usize>(
         mut self,

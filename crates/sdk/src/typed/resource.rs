@@ -5,12 +5,13 @@ use std::pin::Pin;
 use async_trait::async_trait;
 use cty::Value;
 
-use super::lifecycle::{Lifecycle, Updatable, Update};
+use super::lifecycle::{Lifecycle, Plan, Updatable, Update};
 use super::model::Mismatch;
 use super::provider::Slot;
 use crate::diagnostics::{Diagnostics, Failure};
 use crate::partial::Partial;
-use crate::provider::{Change, Context, MovedState, Resource, State, Upgrader};
+use crate::plan::replacing;
+use crate::provider::{Change, Context, MovedState, Planned, Planning, Resource, State, Upgrader};
 use crate::schema::Schema;
 
 type Updated<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
@@ -74,6 +75,18 @@ impl<T: Updatable> Typed<T> {
     }
 }
 
+/// Returns an object with the attributes that differ between `before` and `after`. All others keep
+/// their exact values, which the fields of a struct may not hold.
+fn with_changes(object: Value, before: &Value, after: &Value) -> Value {
+    let (Some(members), Some(after)) = (object.as_map(), after.as_map()) else {
+        return object;
+    };
+    let mut members = members.to_map();
+    let after = after.to_map().into_iter();
+    members.extend(after.filter(|(name, value)| before.get_attr(name).as_ref() != Some(value)));
+    Value::object_from_map(members)
+}
+
 #[async_trait]
 impl<T: Lifecycle> Resource for Typed<T> {
     fn name(&self) -> &str {
@@ -90,6 +103,42 @@ impl<T: Lifecycle> Resource for Typed<T> {
 
     async fn validate(&self, _: &Context, config: &Value) -> Diagnostics {
         T::validate(config)
+    }
+
+    async fn plan(&self, cx: &Context, request: Planning<'_>) -> Result<Planned, Failure> {
+        let prior = request.prior.clone();
+        let mut planned = request.by_default();
+        let object = |value: &Value| T::from_object(value).ok();
+        // The fields of arguments cannot hold unknown values. If the client or an object is missing
+        // for another reason, the apply reports it.
+        let (Ok(client), Some(proposed)) = (self.slot.client(), object(&planned.value)) else {
+            return Ok(planned);
+        };
+        let mut plan = Plan {
+            prior: object(&prior),
+            planned: proposed,
+            replace: Vec::new(),
+        };
+        if plan.prior.is_none() && !prior.is_null() {
+            return Ok(planned);
+        }
+        let before = plan.planned.to_object();
+        cx.set_private(&*planned.private);
+        T::plan(cx, &client, &mut plan).await?;
+        planned.private = cx.private();
+        planned.value = with_changes(planned.value, &before, &plan.planned.to_object());
+        planned.replace = replacing(&self.schema, &prior, &planned.value);
+        planned.replace.append(&mut plan.replace);
+        Ok(planned)
+    }
+
+    async fn plan_destroy(&self, cx: &Context, prior: &State) -> Result<Diagnostics, Failure> {
+        // Without them the destroy itself fails.
+        if let (Ok(client), Ok(object)) = (self.slot.client(), T::from_object(&prior.value)) {
+            cx.set_private(&*prior.private);
+            T::plan_destroy(cx, &client, &object).await?;
+        }
+        Ok(Diagnostics::new())
     }
 
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure> {

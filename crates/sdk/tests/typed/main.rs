@@ -5,9 +5,11 @@ mod afternoon;
 mod context;
 mod ephemeral;
 mod fields;
+mod functions;
 mod identity;
 mod notes;
 mod partial;
+mod plan;
 mod s4;
 mod store;
 
