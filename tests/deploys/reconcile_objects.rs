@@ -89,6 +89,33 @@ fn type_with_a_policy_has_runs_of_its_own_and_paused_ones_have_none() {
     assert!(!run.contains("outside of groups"), "{run}");
 }
 
+#[test]
+fn policy_of_a_provider_is_that_of_its_types_without_one() {
+    let overlay = "provider \"flightdeck.internal/bundled/lab\" {\n  reconcile {\n    every = \"2m\"\n  }\n}\ntype \"lab_bucket\" {\n  reconcile {\n    every = \"1m\"\n  }\n}\n";
+    let lab = changed(overlay, "kind", "large".into());
+    let run = reconciled(&lab, &[]);
+    assert!(run.contains("provider flightdeck.internal/bundled/lab: drift found"), "{run}");
+    assert!(run.contains("type lab_bucket: in sync"), "{run}");
+    assert!(!run.contains("outside of groups"), "{run}");
+    let types = lab.workspace.run(&["types", "lab_thing"]).expect(0).stdout;
+    assert!(types.contains("reconcile.every"), "{types}");
+    assert!(types.contains("workspace, types.flightdeck.hcl:3"), "{types}");
+    let bucket = lab.workspace.run(&["types", "lab_bucket"]).expect(0).stdout;
+    assert!(bucket.contains("types.flightdeck.hcl:8"), "{bucket}");
+}
+
+#[test]
+fn enforced_provider_is_repaired_with_the_trust_of_the_workspace() {
+    let overlay = "provider \"flightdeck.internal/bundled/lab\" {\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
+    let lab = changed(overlay, "kind", "large".into());
+    let said = reconciled(&lab, &[]);
+    assert!(said.contains("needs your trust"), "{said}");
+    assert_eq!(real(&lab, "kind"), "large");
+    let run = reconciled(&lab, &["--trust-workspace-plugins"]);
+    assert!(run.contains("provider flightdeck.internal/bundled/lab: repaired"), "{run}");
+    assert_eq!(real(&lab, "kind"), "small");
+}
+
 const ENFORCE: &str = "type \"lab_thing\" {\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
 
 #[test]

@@ -17,15 +17,17 @@ pub struct ReconcileOptions {
     pub at_once: bool,
 }
 
-/// Name of the run for objects that belong to no group and whose type has no policy of its own.
+/// Name of the run for objects that belong to no group and have no policy of their own.
 pub const OBJECTS_RUN: &str = "objects outside of groups";
 /// Begin of the name of a run for the objects of one type.
 pub const TYPE_RUN: &str = "type ";
+/// Begin of the name of a run for the objects of one provider.
+pub const PROVIDER_RUN: &str = "provider ";
 
 /// Returns true for the name of a run that reads objects outside of groups.
 pub fn is_look(name: &str) -> bool {
     // Names of groups contain no spaces.
-    name == OBJECTS_RUN || name.starts_with(TYPE_RUN)
+    name == OBJECTS_RUN || name.starts_with(TYPE_RUN) || name.starts_with(PROVIDER_RUN)
 }
 
 /// Result of a run.

@@ -1,4 +1,4 @@
-//! Reads one `type` block. A wrong argument makes the whole block invalid.
+//! Reads one `type` or `provider` block. A wrong argument makes the whole block invalid.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const CLASSES: [(&str, FailureClass); 4] = [
     ("unexpected", FailureClass::Unexpected),
 ];
 
-/// A `type` block.
+/// A `type` or `provider` block.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlay {
     /// Its settings.
@@ -40,8 +40,8 @@ pub(crate) struct Overlay {
     pub(crate) origin: Origin,
 }
 
-/// Reads a block.
-pub(crate) fn read(
+/// Reads a `type` block.
+pub(crate) fn read_type(
     block: &Block,
     layer: Layer,
     sources: &SourceMap,
@@ -81,17 +81,39 @@ pub(crate) fn read(
         settings.wait_interval = reader.constant(&wait, "interval", interval);
         settings.wait_timeout = reader.constant(&wait, "timeout", duration);
     }
-    let names = ["mode", "every", "jitter", "allow_replace"];
-    if let Some(reconcile) = reader.arguments(reconcile, &names) {
-        settings.mode = reader.constant(&reconcile, "mode", |v| one_of(v, &MODES));
-        settings.every = reader.constant(&reconcile, "every", interval);
-        settings.jitter = reader.constant(&reconcile, "jitter", percent);
-        settings.allow_replace = reader.constant(&reconcile, "allow_replace", flag);
-    }
+    reader.reconcile(reconcile, &mut settings);
     let replace = reader.constant(&content, "replace", flag);
     Overlay {
         settings,
         replace: replace.is_some_and(|replace| replace.value),
+        origin: Origin {
+            layer,
+            span: block.def_span,
+        },
+    }
+}
+
+/// Reads a `provider` block: the reconcile policy of its objects.
+pub(crate) fn read_provider(
+    block: &Block,
+    layer: Layer,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> Overlay {
+    let schema = BodySchema::new().block("reconcile", &[]);
+    let (content, found) = block.body.content(&schema);
+    diags.append(found);
+    let mut reader = Reader {
+        layer,
+        sources,
+        diags,
+    };
+    let mut settings = TypeSettings::default();
+    let reconcile = reader.block(&content, "reconcile");
+    reader.reconcile(reconcile, &mut settings);
+    Overlay {
+        settings,
+        replace: false,
         origin: Origin {
             layer,
             span: block.def_span,
@@ -216,6 +238,16 @@ impl Reader<'_> {
         let (content, found) = body?.content(&BodySchema::new().optional(names));
         self.diags.append(found);
         Some(content)
+    }
+
+    fn reconcile(&mut self, body: Option<Body>, settings: &mut TypeSettings) {
+        let names = ["mode", "every", "jitter", "allow_replace"];
+        if let Some(content) = self.arguments(body, &names) {
+            settings.mode = self.constant(&content, "mode", |v| one_of(v, &MODES));
+            settings.every = self.constant(&content, "every", interval);
+            settings.jitter = self.constant(&content, "jitter", percent);
+            settings.allow_replace = self.constant(&content, "allow_replace", flag);
+        }
     }
 
     fn limits(&mut self, body: Option<Body>, name: &str) -> Limits {

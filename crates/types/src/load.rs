@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use dependency::ProviderAddress;
 use lang::body::Block;
 use lang::config::{self, Module};
 use lang::diag::{Diagnostics, Severity};
 use lang::source::SourceMap;
 
-use crate::block::{Overlay, read};
+use crate::block::{Overlay, read_provider, read_type};
 use crate::settings::{Layer, TypeSettings};
 
 /// Overlays that are part of flightdeck: file name and text.
@@ -19,10 +20,12 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("built-in/other.hcl", include_str!("built_in/other.hcl")),
 ];
 
-/// Overlays by resource type, the lowest layer first.
+/// Overlays by resource type and by provider, the lowest layer first.
 #[derive(Clone, Debug, Default)]
 pub struct Overlays {
     pub(crate) by_type: BTreeMap<Arc<str>, Vec<Overlay>>,
+    /// By the address of the provider, without a default host.
+    by_provider: BTreeMap<Arc<str>, Vec<Overlay>>,
 }
 
 impl Overlays {
@@ -72,22 +75,39 @@ impl Overlays {
                 continue;
             };
             let mut found = Diagnostics::new();
-            let overlay = read(block, layer, sources, &mut found);
-            overlay.check_cycles(&mut found);
-            let of_type = self.by_type.entry(label.text.clone()).or_default();
+            let (overlay, named) = match &*block.type_name {
+                "provider" => {
+                    let named = match ProviderAddress::of_source(&label.text) {
+                        Ok(address) => address.short_form().into(),
+                        Err(error) => {
+                            found.error(label.span, "Invalid provider source", error.to_string());
+                            label.text.clone()
+                        }
+                    };
+                    let overlay = read_provider(block, layer, sources, &mut found);
+                    (overlay, self.by_provider.entry(named).or_default())
+                }
+                _ => {
+                    let overlay = read_type(block, layer, sources, &mut found);
+                    overlay.check_cycles(&mut found);
+                    let of_type = self.by_type.entry(label.text.clone());
+                    (overlay, of_type.or_default())
+                }
+            };
             let same = |other: &&Overlay| {
                 other.origin.layer == layer && other.origin.span.file == overlay.origin.span.file
             };
-            if let Some(other) = of_type.iter().find(same) {
+            if let Some(other) = named.iter().find(same) {
                 let line = sources.range(other.origin.span).map_or(0, |r| r.start.line);
+                let kind = &block.type_name;
                 let detail = format!(
-                    "A type block \"{}\" stands already in line {line} of this file.",
+                    "A {kind} block \"{}\" stands already in line {line} of this file.",
                     label.text
                 );
-                found.error(block.def_span, "Duplicate type block", detail);
+                found.error(block.def_span, format!("Duplicate {kind} block"), detail);
             }
             if !found.has_errors() {
-                of_type.push(overlay);
+                named.push(overlay);
             }
             diags.append(found);
         }
@@ -98,18 +118,28 @@ impl Overlays {
         self.by_type.keys()
     }
 
-    /// Settings of a type of all layers together.
+    /// Settings of a type of all layers together, without those of its provider.
     pub fn effective(&self, type_name: &str) -> TypeSettings {
-        let all = self.by_type.get(type_name).into_iter().flatten();
-        let merged = all.fold(TypeSettings::default(), |under, overlay| {
-            let under = match overlay.replace {
-                true => under.redactions(),
-                false => under,
-            };
-            under.overlaid(overlay.settings.clone())
-        });
-        merged.with_implied_status()
+        merged(self.by_type.get(type_name)).with_implied_status()
     }
+
+    /// Settings for all objects of the provider at this address: their reconcile policy. Those of
+    /// a type with a policy of its own have that one.
+    pub fn of_provider(&self, provider: &str) -> TypeSettings {
+        merged(self.by_provider.get(model::short_provider(provider)))
+    }
+}
+
+/// Settings of all layers together, the lowest first.
+fn merged(all: Option<&Vec<Overlay>>) -> TypeSettings {
+    let all = all.into_iter().flatten();
+    all.fold(TypeSettings::default(), |under, overlay| {
+        let under = match overlay.replace {
+            true => under.redactions(),
+            false => under,
+        };
+        under.overlaid(overlay.settings.clone())
+    })
 }
 
 /// Overlays that are part of flightdeck. Their source positions are those of their own texts.

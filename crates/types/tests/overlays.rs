@@ -323,3 +323,43 @@ fn second_block_of_a_type_in_a_file_is_left_out() {
     assert!(said.contains("already in line 1"), "{said}");
     assert_eq!(overlays.effective("shop_database").fields()[0].1, "\"a\"");
 }
+
+#[test]
+fn policy_of_a_provider_is_found_by_every_form_of_its_address() {
+    let text = "provider \"acme/shop\" {\n  reconcile {\n    every = \"1h\"\n  }\n}\n";
+    let (overlays, diags) = Overlays::of_text(text, Layer::User, &SourceMap::new());
+    assert!(diags.is_empty(), "{}", diags.joined());
+    for (address, found) in [
+        ("registry.opentofu.org/acme/shop", true),
+        ("registry.terraform.io/acme/shop", true),
+        ("acme/shop", true),
+        ("example.com/acme/shop", false),
+        ("registry.opentofu.org/acme/other", false),
+    ] {
+        let policy = overlays.of_provider(address).reconcile();
+        let every = policy.map(|policy| policy.every.as_secs());
+        assert_eq!(every, found.then_some(3_600), "{address}");
+    }
+}
+
+#[test]
+fn wrong_provider_block_is_left_out_with_a_place() {
+    let policy = "reconcile {\n    every = \"1h\"\n  }";
+    for (label, body, said) in [
+        ("a/b/c/d", policy, "is not a provider source"),
+        ("acme/shop", "ready = true", "\"ready\" is not expected here"),
+        (
+            "acme/shop",
+            "reconcile {\n    every = \"0s\"\n  }",
+            "use 1 second or more",
+        ),
+    ] {
+        let sources = SourceMap::new();
+        let text = format!("provider \"{label}\" {{\n  {body}\n}}\n");
+        let (overlays, diags) = Overlays::of_text(&text, Layer::Workspace, &sources);
+        let problems: String = diags.iter().map(|d| d.render(&sources)).collect();
+        assert!(problems.contains(said), "{problems}");
+        assert!(problems.contains("types.flightdeck.hcl:"), "{problems}");
+        assert!(overlays.of_provider(label).reconcile().is_none(), "{label}");
+    }
+}

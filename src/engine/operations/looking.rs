@@ -1,6 +1,6 @@
-//! Looks of the reconcile loop at objects outside of groups: those of a type with a policy of its
-//! own, and all others. A look takes no lock and writes observations only, so that it delays
-//! nobody.
+//! Looks of the reconcile loop at objects outside of groups: those of a type or of a provider with a
+//! policy of its own, and all others. A look takes no lock and writes observations only, so that it
+//! delays nobody.
 
 use super::command::{Operations, Staged};
 use super::error::WorkError;
@@ -18,22 +18,54 @@ use lang::config::Module;
 use model::mutex::lock;
 use model::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 use store::records::State;
-use types::{Layer, Overlays};
+use types::{Layer, Overlays, TypeSettings};
 use workspace::load::Loaded;
 
 /// Time between two looks at objects whose type has no policy.
 const EVERY: Duration = Duration::from_secs(600);
 
-/// Returns the type in the name of a run.
-fn type_of(name: &str) -> Option<&str> {
-    name.strip_prefix(TYPE_RUN)
+/// Returns the run that reads the objects of a kind, with its policy. A type is more specific than
+/// its provider, so that its policy decides.
+fn run_of(overlays: &Overlays, kind: &Kind) -> (String, ReconcilePolicy) {
+    let Kind {
+        type_name,
+        provider,
+    } = kind;
+    if let Some(policy) = overlays.effective(type_name).reconcile() {
+        return (format!("{TYPE_RUN}{type_name}"), policy);
+    }
+    if let Some(policy) = overlays.of_provider(provider).reconcile() {
+        return (format!("{PROVIDER_RUN}{}", short_provider(provider)), policy);
+    }
+    let policy = ReconcilePolicy {
+        every: EVERY,
+        ..ReconcilePolicy::default()
+    };
+    (OBJECTS_RUN.to_owned(), policy)
+}
+
+/// Returns the settings with the policy of a run.
+fn settings_of(overlays: &Overlays, name: &str) -> TypeSettings {
+    match (name.strip_prefix(TYPE_RUN), name.strip_prefix(PROVIDER_RUN)) {
+        (Some(type_name), _) => overlays.effective(type_name),
+        (None, Some(provider)) => overlays.of_provider(provider),
+        (None, None) => TypeSettings::default(),
+    }
+}
+
+/// Resource type of an object, and the full address of its provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    type_name: String,
+    provider: Arc<str>,
 }
 
 impl Operations {
-    /// Runs for objects outside of groups with their policies. Objects whose type has no policy
-    /// are only read if `all` is set.
+    /// Runs for objects outside of groups with their policies. Objects without a policy of their
+    /// type or provider are only read if `all` is set.
     pub(super) async fn scheduled_looks(
         &self,
         loaded: &Loaded,
@@ -47,30 +79,20 @@ impl Operations {
         }
         let overlays = self.parsed_overlays(loaded);
         let present = self.objects(&loaded.root, &state).await?;
-        let mut runs = BTreeMap::new();
-        for type_name in present.values() {
-            match overlays.effective(type_name).reconcile() {
-                Some(policy) => drop(runs.insert(format!("{TYPE_RUN}{type_name}"), policy)),
-                None if all => {
-                    let every = ReconcilePolicy {
-                        every: EVERY,
-                        ..ReconcilePolicy::default()
-                    };
-                    runs.insert(OBJECTS_RUN.to_owned(), every);
-                }
-                None => {}
-            }
-        }
-        Ok(runs)
+        // Thousands of objects have few kinds.
+        let kinds: BTreeSet<Kind> = present.into_values().collect();
+        let runs = kinds.iter().map(|kind| run_of(&overlays, kind));
+        let wanted = runs.filter(|(name, _)| all || name != OBJECTS_RUN);
+        Ok(wanted.collect())
     }
 
-    /// Addresses of the managed resources with an object that belongs to no group, with their
-    /// types.
+    /// Addresses of the managed resources with an object that belongs to no group, with the kinds
+    /// of their objects.
     async fn objects(
         &self,
         root: &Module,
         state: &State,
-    ) -> Result<BTreeMap<String, String>, EngineError> {
+    ) -> Result<BTreeMap<String, Kind>, EngineError> {
         let mut groups = declared_groups(root).0;
         // Committed groups may have objects although their declaration was removed.
         groups.extend(self.committed_groups().await?);
@@ -84,7 +106,12 @@ impl Operations {
             // Groups contain whole resources and also single instances.
             let in_group = of_groups.contains(&resource) || of_groups.contains(&object.address);
             if address.resource.mode == ResourceMode::Managed && !in_group {
-                found.insert(resource, address.resource.kind.to_string());
+                let provider = ConfigKey::parse(&object.provider);
+                let kind = Kind {
+                    type_name: address.resource.kind.to_string(),
+                    provider: provider.map_or_else(|| "".into(), |key| key.address),
+                };
+                found.insert(resource, kind);
             }
         }
         Ok(found)
@@ -99,11 +126,7 @@ impl Operations {
     ) -> Result<Vec<String>, EngineError> {
         let state = self.memory.store().state().await?;
         let present = self.objects(root, &state).await?.into_iter();
-        let belongs = |kind: &str| match type_of(name) {
-            Some(wanted) => kind == wanted,
-            None => overlays.effective(kind).reconcile().is_none(),
-        };
-        let chosen = present.filter(|(_, kind)| belongs(kind));
+        let chosen = present.filter(|(_, kind)| run_of(overlays, kind).0 == name);
         Ok(chosen.map(|(address, _)| address).collect())
     }
 
@@ -167,15 +190,13 @@ impl Operations {
         Ok(())
     }
 
-    /// Finds the drift of the objects of a type in a stage, and the responses to it.
-    pub(super) async fn findings_of_type(
+    /// Finds the drift of the objects of a look in a stage, and the responses to it.
+    pub(super) async fn findings_of_look(
         &self,
         name: &str,
         staged: Staged,
     ) -> Result<Findings, EngineError> {
-        let settings = self
-            .parsed_overlays(&staged.loaded)
-            .effective(type_of(name).unwrap_or_default());
+        let settings = settings_of(&self.parsed_overlays(&staged.loaded), name);
         let policy = settings.reconcile().unwrap_or_default();
         let origin = settings.mode.as_ref().map(|mode| &mode.origin);
         let reason = match origin {
@@ -239,7 +260,7 @@ impl Operations {
             if let RunEnd::Cancelled | RunEnd::Postponed = self.look(&name, &mut run).await {
                 return Err(EngineError::Cancelled);
             }
-            if type_of(&name).is_some() {
+            if name != OBJECTS_RUN {
                 run.next = now_ms().saturating_add(milliseconds(policy.every));
             }
             self.memory.store().put_reconcile_run(run.clone()).await?;

@@ -181,7 +181,7 @@ impl Operations {
     /// Finds the drift in a stage, and the responses to it.
     async fn findings(&self, name: &str, staged: Staged) -> Result<Findings, EngineError> {
         if is_look(name) {
-            let mut found = self.findings_of_type(name, staged).await?;
+            let mut found = self.findings_of_look(name, staged).await?;
             found.ask_about_others();
             return Ok(found);
         }

@@ -9,7 +9,7 @@ use lang::config::Module;
 use lang::source::SourceMap;
 use model::mutex::lock;
 use model::secrets::MASK;
-use model::{Lazy, ObjectType, StateRow, TypeSetting, TypeView};
+use model::{ConfigKey, Lazy, ObjectType, StateRow, TypeSetting, TypeView};
 use provider::ProviderSchema;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Operations {
     ) -> Result<(), EngineError> {
         let user = self.settings.types.as_deref();
         let (mut overlays, mut diags) = Overlays::load(Some(&loaded.root), user, &loaded.sources);
-        diags.append(overlays.check(|name| schema_of(schemas, name)));
+        diags.append(overlays.check(|name| Some(provider_of(schemas, name)?.1)));
         // Hidden in the schemas, so that plan, state, logs and history all hide these attributes.
         for provider in schemas.values_mut() {
             redact(&overlays, provider);
@@ -48,16 +48,22 @@ impl Operations {
         let loaded = self.read_with(&self.backend_request(), true).await?;
         let state = self.state().await?;
         // The launch of the providers also reads the overlays that are used below.
-        let (root, ..) = self.providers(&loaded, &state, &command).await?;
+        let (root, schemas, _) = self.providers(&loaded, &state, &command).await?;
         let used = used_types(&root, &state);
         let overlays = self.overlays();
         let mut names: BTreeSet<&str> = overlays.names().map(|name| &**name).collect();
+        // A type without an overlay may have the policy of its provider.
+        names.extend(used.iter().map(String::as_str));
         if let Some(name) = &name {
             names.retain(|known| known == name);
         }
         let view = |type_name: &str| {
             let used = used.contains(type_name);
-            let settings = overlays.effective(type_name);
+            let provider = provider_of(&schemas, type_name).map_or("", |(address, _)| address);
+            let settings = [
+                overlays.effective(type_name),
+                overlays.of_provider(provider),
+            ];
             type_view(type_name, used, &settings, Some(&loaded.sources))
         };
         let views = names.into_iter().map(view);
@@ -74,11 +80,17 @@ impl Operations {
         let overlays = self.overlays_for_display().await;
         let mut types = HashMap::new();
         for (n, row) in rows.iter_mut().enumerate() {
-            // All objects of a type share its settings.
-            let of_type = types.entry(row.resource_type.clone()).or_insert_with(|| {
-                let settings = Arc::new(overlays.effective(&row.resource_type));
+            // All objects of a type and a provider share their settings.
+            let key = (row.resource_type.clone(), row.provider.clone());
+            let of_type = types.entry(key).or_insert_with(|| {
+                let provider = ConfigKey::parse(&row.provider);
+                let provider = provider.map_or_else(TypeSettings::default, |provider| {
+                    overlays.of_provider(&provider.address)
+                });
+                let settings = [overlays.effective(&row.resource_type), provider];
                 let view = type_view(&row.resource_type, true, &settings, None);
-                (!view.settings.is_empty()).then(|| (Arc::new(view), settings))
+                let [settings, _] = settings;
+                (!view.settings.is_empty()).then(|| (Arc::new(view), Arc::new(settings)))
             });
             // A data source may share the name of a resource type, but not its settings.
             let (Some((view, settings)), false) = (of_type, row.data) else {
@@ -144,13 +156,18 @@ fn masked(settings: &TypeSettings, shown: &[(String, String)]) -> Vec<(String, S
     all.map(mask).collect()
 }
 
+/// Settings of a type for display, with the policy of its provider if it has none of its own.
 fn type_view(
     type_name: &str,
     used: bool,
-    settings: &TypeSettings,
+    [settings, of_provider]: &[TypeSettings; 2],
     sources: Option<&SourceMap>,
 ) -> TypeView {
-    let rows = settings.fields().into_iter().map(|(name, value, origin)| {
+    let mut fields = settings.fields();
+    if settings.reconcile().is_none() {
+        fields.extend(of_provider.fields());
+    }
+    let rows = fields.into_iter().map(|(name, value, origin)| {
         // Built-in settings are in no file that could be named.
         let sources = sources.filter(|_| origin.layer > Layer::BuiltIn);
         let range = sources.and_then(|sources| sources.range(origin.span));
@@ -179,13 +196,15 @@ fn used_types(root: &Module, state: &State) -> BTreeSet<String> {
     declared.chain(stored).collect()
 }
 
-/// Schema of a resource type of any provider.
-fn schema_of<'s>(
+/// Address of a provider that has this resource type, and the schema of the type.
+fn provider_of<'s>(
     schemas: &'s HashMap<Arc<str>, Arc<ProviderSchema>>,
     type_name: &str,
-) -> Option<&'s Schema> {
-    let mut found = schemas.values().filter_map(|p| p.resources.get(type_name));
-    found.next()
+) -> Option<(&'s str, &'s Schema)> {
+    let schema = |(address, provider): (&'s Arc<str>, &'s Arc<ProviderSchema>)| {
+        Some((&**address, provider.resources.get(type_name)?))
+    };
+    schemas.iter().find_map(schema)
 }
 
 fn redact(overlays: &Overlays, provider: &mut Arc<ProviderSchema>) {

@@ -8,7 +8,7 @@ use super::group::{self, GROUP};
 use super::link::{self, LINK};
 use super::model::Module;
 use super::secret::{self, SECRET};
-use super::type_blocks::TYPE;
+use super::type_blocks::{PROVIDER, TYPE};
 use super::{language, settings};
 use crate::addr::Mode;
 use crate::body::{Block, BodySchema};
@@ -48,6 +48,7 @@ fn own_schema() -> BodySchema {
     BodySchema::new()
         .block(GROUP, &["name"])
         .block(TYPE, &["name"])
+        .block(PROVIDER, &["source"])
         .block(LINK, &["name"])
         .block(SECRET, &["name"])
 }
@@ -102,7 +103,7 @@ fn own_blocks(
         match &*block.type_name {
             GROUP => group::declare(module, &block, is_root, diags),
             SECRET => secret::declare(module, &block, is_root, diags),
-            TYPE => module.types.push(block),
+            TYPE | PROVIDER => module.types.push(block),
             _ => draft.declare(link::labelled(block), diags),
         }
     }

@@ -64,7 +64,7 @@ pub struct Module {
     pub groups: BTreeMap<Arc<str>, Group>,
     /// `secret` blocks (root only), by variable.
     pub secrets: BTreeMap<Arc<str>, SecretReference>,
-    /// `type` blocks: settings of resource types, not read yet.
+    /// `type` and `provider` blocks with settings of resource types, not read yet.
     pub types: Vec<Block>,
 }
 
