@@ -29,7 +29,7 @@ use flightdeck::app::msg::Answer;
 use model::bus::{Bus, Listener};
 use model::*;
 use plugin::{PluginSettings, Plugins, SpawnSpec, Start};
-use provider::tfplugin::TfLife;
+use provider::tfplugin::TfLifecycle;
 use runs::stage_and_deploy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -175,7 +175,7 @@ impl Flood {
             ..SpawnSpec::default()
         });
         let id = PluginId("bench/plugin".into());
-        let plugin = plugins.add(id, found, start, Arc::new(TfLife::default()));
+        let plugin = plugins.add(id, found, start, Arc::new(TfLifecycle::default()));
         let tasks = TaskTracker::new();
         tasks.spawn(async move { plugin.ready().await.is_ok() });
         Self {

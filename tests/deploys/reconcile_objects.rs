@@ -94,12 +94,18 @@ fn policy_of_a_provider_is_that_of_its_types_without_one() {
     let overlay = "provider \"flightdeck.internal/bundled/lab\" {\n  reconcile {\n    every = \"2m\"\n  }\n}\ntype \"lab_bucket\" {\n  reconcile {\n    every = \"1m\"\n  }\n}\n";
     let lab = changed(overlay, "kind", "large".into());
     let run = reconciled(&lab, &[]);
-    assert!(run.contains("provider flightdeck.internal/bundled/lab: drift found"), "{run}");
+    assert!(
+        run.contains("provider flightdeck.internal/bundled/lab: drift found"),
+        "{run}"
+    );
     assert!(run.contains("type lab_bucket: in sync"), "{run}");
     assert!(!run.contains("outside of groups"), "{run}");
     let types = lab.workspace.run(&["types", "lab_thing"]).expect(0).stdout;
     assert!(types.contains("reconcile.every"), "{types}");
-    assert!(types.contains("workspace, types.flightdeck.hcl:3"), "{types}");
+    assert!(
+        types.contains("workspace, types.flightdeck.hcl:3"),
+        "{types}"
+    );
     let bucket = lab.workspace.run(&["types", "lab_bucket"]).expect(0).stdout;
     assert!(bucket.contains("types.flightdeck.hcl:8"), "{bucket}");
 }
@@ -112,7 +118,10 @@ fn enforced_provider_is_repaired_with_the_trust_of_the_workspace() {
     assert!(said.contains("needs your trust"), "{said}");
     assert_eq!(real(&lab, "kind"), "large");
     let run = reconciled(&lab, &["--trust-workspace-plugins"]);
-    assert!(run.contains("provider flightdeck.internal/bundled/lab: repaired"), "{run}");
+    assert!(
+        run.contains("provider flightdeck.internal/bundled/lab: repaired"),
+        "{run}"
+    );
     assert_eq!(real(&lab, "kind"), "small");
 }
 

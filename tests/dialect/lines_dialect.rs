@@ -11,7 +11,7 @@ use cty::Type;
 use cty::schema::{Attribute, Block, Schema};
 use model::{PhaseName, PluginFound};
 use plugin::lifecycle::{
-    Arrival, EndRequest, Environment, Life, Link, PhaseKind, Prepared, Startup,
+    Arrival, EndRequest, Environment, Lifecycle, Link, PhaseKind, Prepared, Startup,
 };
 use plugin::{IncompatiblePlugin, Reattach, StartFailure, StartingProcess, Suspicion};
 use provider::dialect::{Configuration, ConnectedProcess, Dialect};
@@ -55,8 +55,8 @@ impl Dialect for Lines {
         found.address.starts_with("test.local/lines/")
     }
 
-    fn lifecycle(&self) -> Arc<dyn Life> {
-        Arc::new(LinesLife)
+    fn lifecycle(&self) -> Arc<dyn Lifecycle> {
+        Arc::new(LinesLifecycle)
     }
 
     fn configuration(&self) -> Configuration {
@@ -84,10 +84,10 @@ impl Dialect for Lines {
     }
 }
 
-struct LinesLife;
+struct LinesLifecycle;
 
 #[async_trait]
-impl Life for LinesLife {
+impl Lifecycle for LinesLifecycle {
     fn arrival(&self) -> Arrival {
         Arrival::Registration
     }

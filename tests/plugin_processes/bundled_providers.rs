@@ -5,7 +5,7 @@ use dependency::VersionConstraint;
 use model::PluginId;
 use plugin::find::{Environment, HashCache, LockFile, Places, ProviderRequest, find};
 use plugin::{Plugin, PluginError};
-use provider::tfplugin::{SchemaReply, TfLife};
+use provider::tfplugin::{SchemaReply, TfLifecycle};
 use std::sync::Arc;
 
 fn add(bench: &Bench, name: &str) -> Plugin {
@@ -38,7 +38,7 @@ fn add(bench: &Bench, name: &str) -> Plugin {
         PluginId(name.into()),
         found.record(),
         start,
-        Arc::new(TfLife::default()),
+        Arc::new(TfLifecycle::default()),
     )
 }
 

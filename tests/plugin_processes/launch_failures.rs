@@ -4,7 +4,7 @@
 use crate::test_plugin::*;
 use model::PluginState;
 use plugin::{PluginError, PluginSettings, SpawnSpec, Start};
-use provider::tfplugin::TfLife;
+use provider::tfplugin::TfLifecycle;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn assert_launch_fails(
         model::PluginId(kind.into()),
         found(),
         start,
-        Arc::new(TfLife::default()),
+        Arc::new(TfLifecycle::default()),
         settings,
     );
     let error = plugin.ready().await.expect_err(kind);

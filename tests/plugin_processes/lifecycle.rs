@@ -6,7 +6,7 @@ use model::process::ProcessIdentity;
 use model::*;
 use plugin::{Address, PluginError, Reattach, Start};
 use proto::plugin::stdio_data::Channel;
-use provider::tfplugin::{Protocol, SchemaReply, TfLife};
+use provider::tfplugin::{Protocol, SchemaReply, TfLifecycle};
 
 use crate::plugin_server::{OBEY, Server, ServerBehaviour, send_order, stdio_message};
 use crate::test_plugin::*;
@@ -116,7 +116,7 @@ async fn s0_05_plugin_without_tls_uses_a_private_socket() {
     );
     let plugin = bench.add_attached(
         shell_plugin(&script, bench.folder.path()),
-        TfLife { tls: false },
+        TfLifecycle { tls: false },
     );
     plugin.ready().await.expect("ready");
     bench.plugins.shutdown().await;

@@ -3,7 +3,7 @@
 
 use model::*;
 use plugin::{Connection, Plugin, PluginObserver, PluginSettings, Plugins, SpawnSpec, Start};
-use provider::tfplugin::{TfLife, TfLink};
+use provider::tfplugin::{TfLifecycle, TfLink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,10 +150,10 @@ impl Bench {
     }
 
     pub fn add(&self, start: Start) -> Plugin {
-        self.add_attached(start, TfLife::default())
+        self.add_attached(start, TfLifecycle::default())
     }
 
-    pub fn add_attached(&self, start: Start, life: TfLife) -> Plugin {
+    pub fn add_attached(&self, start: Start, life: TfLifecycle) -> Plugin {
         self.plugins
             .add(PluginId("test/test".into()), found(), start, Arc::new(life))
     }

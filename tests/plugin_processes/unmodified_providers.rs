@@ -4,7 +4,7 @@ use crate::test_plugin::*;
 use dependency::VersionConstraint;
 use model::PluginId;
 use plugin::find::{Environment, HashCache, LockFile, Places, ProviderRequest, find};
-use provider::tfplugin::{SchemaReply, TfLife};
+use provider::tfplugin::{SchemaReply, TfLifecycle};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ async fn every_provider_of_a_mirror_is_found_and_starts() {
             PluginId(address.as_str().into()),
             found.record(),
             start,
-            Arc::new(TfLife::default()),
+            Arc::new(TfLifecycle::default()),
         );
         let connection = plugin.ready().await.expect("ready");
         assert!(provider_link(&connection).take_schema().is_some());

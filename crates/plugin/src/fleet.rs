@@ -4,7 +4,7 @@
 use super::find::HashCache;
 use super::handle::Plugin;
 use super::launch::LaunchContext;
-use super::lifecycle::Life;
+use super::lifecycle::Lifecycle;
 use super::programs::PinnedExecutables;
 use super::settings::{PluginSettings, Start};
 use super::status::PluginStatus;
@@ -91,15 +91,15 @@ impl Plugins {
         &self.shared.hashes
     }
 
-    /// Adds a plugin and starts its supervisor, without launching a process. `life` is its dialect.
+    /// Adds a plugin and starts its supervisor, without launching a process. `lifecycle` is its dialect.
     pub fn add(
         &self,
         id: PluginId,
         found: PluginFound,
         start: Start,
-        life: Arc<dyn Life>,
+        lifecycle: Arc<dyn Lifecycle>,
     ) -> Plugin {
-        self.add_with(id, found, start, life, self.shared.settings.clone())
+        self.add_with(id, found, start, lifecycle, self.shared.settings.clone())
     }
 
     /// Adds a plugin as [`Plugins::add`] does, with its own settings.
@@ -108,10 +108,10 @@ impl Plugins {
         id: PluginId,
         found: PluginFound,
         start: Start,
-        life: Arc<dyn Life>,
+        lifecycle: Arc<dyn Lifecycle>,
         settings: PluginSettings,
     ) -> Plugin {
-        self.supervise(id, found, Some((start, life)), settings)
+        self.supervise(id, found, Some((start, lifecycle)), settings)
     }
 
     /// Lists a plugin that was not found or is not trusted. Every demand for it fails with the
@@ -126,7 +126,7 @@ impl Plugins {
         &self,
         id: PluginId,
         found: PluginFound,
-        start: Option<(Start, Arc<dyn Life>)>,
+        start: Option<(Start, Arc<dyn Lifecycle>)>,
         settings: PluginSettings,
     ) -> Plugin {
         let shared = &self.shared;
@@ -138,11 +138,11 @@ impl Plugins {
             _ => None,
         };
         let supervisor = Supervisor {
-            context: start.map(|(start, life)| {
+            context: start.map(|(start, lifecycle)| {
                 let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
                 let board_logs = board.logs();
                 Arc::new(LaunchContext {
-                    lifecycle: life,
+                    lifecycle,
                     board,
                     settings: settings.clone(),
                     start,

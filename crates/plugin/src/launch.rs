@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::executable;
 use super::failure::{Exit, StartFailure, Suspicion};
 use super::find::HashCache;
-use super::lifecycle::{Arrival, Life, Link, Prepared, Startup};
+use super::lifecycle::{Arrival, Lifecycle, Link, Prepared, Startup};
 use super::logs::{Logs, drain};
 use super::pipe_drain::DrainedPipe;
 use super::programs::PinnedExecutables;
@@ -35,7 +35,7 @@ const NOT_A_PLUGIN_GRACE: Duration = Duration::from_millis(300);
 /// Inputs of a launch.
 #[derive(Clone)]
 pub(super) struct LaunchContext {
-    pub(super) lifecycle: Arc<dyn Life>,
+    pub(super) lifecycle: Arc<dyn Lifecycle>,
     pub(super) board: Arc<PluginStatus>,
     pub(super) settings: PluginSettings,
     pub(super) start: Start,
@@ -246,7 +246,7 @@ async fn launch_own(
 
 /// Completes the failure with the last output, which is known only after the process has ended and
 /// its streams are read.
-fn with_last_output(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailure {
+fn with_last_output(lifecycle: &dyn Lifecycle, failure: StartFailure, logs: &Logs) -> StartFailure {
     let failure = match failure {
         StartFailure::Exited { awaited, exit, .. } => StartFailure::Exited {
             awaited,
@@ -265,7 +265,7 @@ fn with_last_output(life: &dyn Life, failure: StartFailure, logs: &Logs) -> Star
         },
         other => other,
     };
-    life.explain(failure, &logs.tail())
+    lifecycle.explain(failure, &logs.tail())
 }
 
 /// Checks the file, prepares the dialect's resources, then executes.
@@ -274,7 +274,7 @@ async fn exec(
     spec: &SpawnSpec,
 ) -> Result<(SpawnedProcess, Box<dyn Startup>), StartFailure> {
     let path = spec.executable.clone();
-    let (life, approved) = (Arc::clone(&context.lifecycle), spec.approved.clone());
+    let (lifecycle, approved) = (Arc::clone(&context.lifecycle), spec.approved.clone());
     let expected = context.programs.expected(&path);
     let hashes = Arc::clone(&context.hashes);
     let prepare = move || {
@@ -288,7 +288,7 @@ async fn exec(
         }
         // Created last: nothing has to be removed if a check fails.
         let folder = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
-        Ok((life.prepare(folder.path())?, folder))
+        Ok((lifecycle.prepare(folder.path())?, folder))
     };
     let (
         Prepared {

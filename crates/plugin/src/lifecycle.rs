@@ -14,9 +14,9 @@ use std::path::Path;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
 
-/// Process life cycle of one dialect.
+/// Process lifecycle of one dialect.
 #[async_trait]
-pub trait Life: Send + Sync + 'static {
+pub trait Lifecycle: Send + Sync + 'static {
     /// Returns the kind of arrival that a launched process announces itself with.
     fn arrival(&self) -> Arrival;
 

@@ -4,7 +4,7 @@
 use super::PluginObserver;
 use super::executable::FileIdentity;
 use super::failure::{Exit, StartFailure};
-use super::lifecycle::{Arrival, Life, PhaseKind};
+use super::lifecycle::{Arrival, Lifecycle, PhaseKind};
 use super::logs::Logs;
 use super::settings::deadline_of;
 use model::mutex::lock;
@@ -147,7 +147,7 @@ impl AttemptRecord {
     pub(super) fn begin(
         board: &Arc<PluginStatus>,
         logs: &Arc<Logs>,
-        life: &dyn Life,
+        lifecycle: &dyn Lifecycle,
         (number, beside): (u32, bool),
         settings: &LaunchSettings,
     ) -> Self {
@@ -159,7 +159,7 @@ impl AttemptRecord {
             phases: Vec::new(),
             pid: None,
             start_time: None,
-            deadline_ms: u64::try_from(deadline_of(settings, life.arrival()).as_millis())
+            deadline_ms: u64::try_from(deadline_of(settings, lifecycle.arrival()).as_millis())
                 .unwrap_or(u64::MAX),
             exit_code: None,
             signal: None,
@@ -171,7 +171,7 @@ impl AttemptRecord {
         };
         let recorder = Self {
             board: Arc::clone(board),
-            kinds: life.phases(),
+            kinds: lifecycle.phases(),
             logs: Arc::clone(logs),
             began: Instant::now(),
             record,

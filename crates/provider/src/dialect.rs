@@ -1,4 +1,4 @@
-//! Dialects: plugin protocols, each with a process life cycle and an adapter. This module lists all
+//! Dialects: plugin protocols, each with a process lifecycle and an adapter. This module lists all
 //! of them for the layers above. Keeps no state.
 
 use super::{Provider, ProviderSchema, bluelink, tfplugin};
@@ -7,7 +7,7 @@ use calls::{CallContext, Checked, Lane, Method, ProviderError};
 use model::settings::Settings;
 use model::{PluginFound, PluginId};
 use plugin::Connection;
-use plugin::lifecycle::Life;
+use plugin::lifecycle::Lifecycle;
 use std::fmt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -23,11 +23,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// default one.
     fn claims(&self, found: &PluginFound) -> bool;
 
-    /// Returns the life cycle of its processes.
-    fn lifecycle(&self) -> Arc<dyn Life>;
+    /// Returns the lifecycle of its processes.
+    fn lifecycle(&self) -> Arc<dyn Lifecycle>;
 
-    /// Returns the life cycle of transformer processes; `None` if it has no transformers.
-    fn transformers(&self) -> Option<Arc<dyn Life>> {
+    /// Returns the lifecycle of transformer processes; `None` if it has no transformers.
+    fn transformers(&self) -> Option<Arc<dyn Lifecycle>> {
         None
     }
 
@@ -71,7 +71,7 @@ pub struct ConnectedProcess {
     pub plugin: PluginId,
     /// Full provider address.
     pub address: String,
-    /// Connection made by the life cycle of the same dialect.
+    /// Connection made by the lifecycle of the same dialect.
     pub connection: Connection,
     /// Reports the reason after the connection broke.
     pub exit_reporter: Arc<dyn ExitReporter>,
@@ -201,7 +201,7 @@ impl Dialects {
 
     fn with_bluelink(settings: bluelink::BluelinkSettings) -> Self {
         let usual = tfplugin::TfPlugin {
-            lifecycle: tfplugin::TfLife::from_environment(),
+            lifecycle: tfplugin::TfLifecycle::from_environment(),
         };
         Self {
             special: vec![Arc::new(bluelink::Bluelink::new(settings))],

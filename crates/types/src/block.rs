@@ -32,11 +32,10 @@ const CLASSES: [(&str, FailureClass); 4] = [
 /// A `type` or `provider` block.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlay {
-    /// Its settings.
     pub(crate) settings: TypeSettings,
     /// It hides all lower layers, except for their redactions.
     pub(crate) replace: bool,
-    /// Its header.
+    /// Layer and place of its header.
     pub(crate) origin: Origin,
 }
 
@@ -280,13 +279,13 @@ fn key(expr: &Expr, sources: &SourceMap) -> Option<String> {
 fn text(value: &cty::Value) -> Result<String, String> {
     let text = value.as_str().filter(|text| !text.is_empty());
     text.map(str::to_owned)
-        .ok_or_else(|| "give a text".to_owned())
+        .ok_or_else(|| "use a string that is not empty".to_owned())
 }
 
 fn flag(value: &cty::Value) -> Result<bool, String> {
     value
         .as_bool()
-        .ok_or_else(|| "give true or false".to_owned())
+        .ok_or_else(|| "use true or false".to_owned())
 }
 
 fn duration(value: &cty::Value) -> Result<Duration, String> {
@@ -295,7 +294,7 @@ fn duration(value: &cty::Value) -> Result<Duration, String> {
     parse_duration(&text.ok_or("give a duration such as \"30s\"")?)
 }
 
-/// A duration that is not too short to be repeated.
+/// A duration of at least one second.
 fn interval(value: &cty::Value) -> Result<Duration, String> {
     let found = duration(value)?;
     match found < SHORTEST_INTERVAL {

@@ -23,8 +23,8 @@ impl Overlay {
         for (name, expr) in named {
             if uses(expr, name) || both {
                 let detail = match uses(expr, name) {
-                    true => format!("\"{name}\" is computed from itself."),
-                    false => "\"status\" and \"ready\" are computed from each other.".to_owned(),
+                    true => format!("\"{name}\" refers to itself. Use attributes of self instead."),
+                    false => "\"status\" and \"ready\" refer to each other. Use attributes of self in one of them.".to_owned(),
                 };
                 diags.error(expr.span, "Cycle in a type", detail);
             }
@@ -56,8 +56,8 @@ impl Overlay {
             };
             if !failed && *ty != Type::Dynamic && !fits {
                 let detail = match name {
-                    READY => "It must be true or false.",
-                    _ => "It must be a text, a number, or true or false.",
+                    READY => "It must be a bool.",
+                    _ => "It must be a string, a number or a bool.",
                 };
                 let summary = format!("Invalid value of \"{name}\"");
                 diags.error(expr.span, summary, detail);
@@ -137,7 +137,7 @@ impl TypeSettings {
         })
     }
 
-    /// Marks the redacted attributes of an object, each with all that it contains.
+    /// Marks each attribute of an object that is redacted, or contains a redacted one, as a whole.
     pub(crate) fn with_redactions(&self, object: &Value) -> Value {
         let members = object.as_map().filter(|_| !self.redact.is_empty());
         let Some(members) = members else {

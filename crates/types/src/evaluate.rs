@@ -78,7 +78,7 @@ impl TypeSettings {
     fn values(&self, object: &Value) -> BTreeMap<Arc<str>, Value> {
         let object = self.with_redactions(object);
         let mut values = BTreeMap::from([(Arc::from(SELF), object)]);
-        // Each uses the other at most, because cycles are left out.
+        // One of them may use the other; overlays with a cycle were left out.
         let mut rest: Vec<(&str, &Expr)> = self.named().collect();
         for _ in 0..rest.len() {
             rest.retain(|(name, expr)| {

@@ -39,7 +39,8 @@ impl Overlays {
         let mut overlays = built_in().clone();
         let mut diags = Diagnostics::new();
         if let Some(root) = root {
-            // Callers come first, and decide over the modules that they call.
+            // `all` lists callers before the modules that they call. Reversed, so that a caller
+            // overrides them.
             for module in root.all().into_iter().skip(1).rev() {
                 overlays.add(&module.types, Layer::Module, sources, &mut diags);
             }
@@ -101,7 +102,7 @@ impl Overlays {
                 let line = sources.range(other.origin.span).map_or(0, |r| r.start.line);
                 let kind = &block.type_name;
                 let detail = format!(
-                    "A {kind} block \"{}\" stands already in line {line} of this file.",
+                    "A {kind} block \"{}\" is already in line {line} of this file. Merge the two blocks.",
                     label.text
                 );
                 found.error(block.def_span, format!("Duplicate {kind} block"), detail);
@@ -168,7 +169,7 @@ fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// Nothing about an overlay stops a command.
+/// Lowers all diagnostics to warnings, because an invalid overlay must not stop a command.
 pub(crate) fn as_warnings(mut diags: Diagnostics) -> Diagnostics {
     let all = diags.0.iter_mut();
     all.for_each(|diagnostic| diagnostic.severity = Severity::Warning);

@@ -38,7 +38,6 @@ impl Layer {
 /// Place of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Its layer.
     pub layer: Layer,
     /// Its argument or block.
     pub span: Span,
@@ -47,7 +46,6 @@ pub struct Origin {
 /// A setting with its origin.
 #[derive(Clone, Debug)]
 pub struct Given<T> {
-    /// Its value.
     pub value: T,
     /// The value as written.
     pub text: Arc<str>,
@@ -55,7 +53,7 @@ pub struct Given<T> {
     pub origin: Origin,
 }
 
-/// Durations by operation: `create`, `read`, `update`, `delete`.
+/// Durations of operations by name: `create`, `read`, `update`, `delete`.
 pub type Limits = BTreeMap<&'static str, Given<Duration>>;
 
 /// Settings of a resource type, of one block or of all layers together.
@@ -171,8 +169,11 @@ impl TypeSettings {
     /// Returns the policy of the reconcile loop; `None` if no layer has one.
     pub fn reconcile(&self) -> Option<ReconcilePolicy> {
         let default = ReconcilePolicy::default();
-        let given = self.mode.is_some() || self.every.is_some();
-        given.then(|| ReconcilePolicy {
+        let is_given = self.mode.is_some()
+            || self.every.is_some()
+            || self.jitter.is_some()
+            || self.allow_replace.is_some();
+        is_given.then(|| ReconcilePolicy {
             mode: value(&self.mode).unwrap_or_default(),
             every: value(&self.every).unwrap_or(default.every),
             jitter: value(&self.jitter).unwrap_or(default.jitter),

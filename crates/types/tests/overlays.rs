@@ -194,14 +194,14 @@ fn failures_are_classified_by_parts_of_their_messages() {
 fn wrong_overlay_is_left_out_with_a_place() {
     for (text, place, problem) in [
         ("unknown = 1", "2:1", "\"unknown\" is not expected here"),
-        ("name = 3", "2:8", "give a text"),
+        ("name = 3", "2:8", "use a string that is not empty"),
         ("name = self.name", "2:8", "use a constant"),
         ("ready = var.x", "2:9", "var.x cannot be used here"),
-        ("ready = ready", "2:9", "\"ready\" is computed from itself"),
+        ("ready = ready", "2:9", "\"ready\" refers to itself"),
         (
             "status = ready\nready = status == 1",
             "2:10",
-            "from each other",
+            "refer to each other",
         ),
         (
             "states = { a = \"Up\" }",
@@ -271,11 +271,8 @@ fn overlay_that_does_not_fit_the_schema_is_left_out_with_a_place() {
             "ready = self.statsu == \"up\"",
             Some("does not have an attribute named \"statsu\""),
         ),
-        ("ready = self.size", Some("true or false")),
-        (
-            "status = self.tags",
-            Some("a text, a number, or true or false"),
-        ),
+        ("ready = self.size", Some("a bool")),
+        ("status = self.tags", Some("a string, a number or a bool")),
         ("columns = { A = self.nothing }", Some("\"nothing\"")),
         ("redact = [self.disk[0].name]", Some("no such attribute")),
         ("ready = file(\"x\") == \"\"", Some("cannot read files")),
@@ -347,7 +344,11 @@ fn wrong_provider_block_is_left_out_with_a_place() {
     let policy = "reconcile {\n    every = \"1h\"\n  }";
     for (label, body, said) in [
         ("a/b/c/d", policy, "is not a provider source"),
-        ("acme/shop", "ready = true", "\"ready\" is not expected here"),
+        (
+            "acme/shop",
+            "ready = true",
+            "\"ready\" is not expected here",
+        ),
         (
             "acme/shop",
             "reconcile {\n    every = \"0s\"\n  }",
@@ -362,4 +363,18 @@ fn wrong_provider_block_is_left_out_with_a_place() {
         assert!(problems.contains("types.flightdeck.hcl:"), "{problems}");
         assert!(overlays.of_provider(label).reconcile().is_none(), "{label}");
     }
+}
+
+#[test]
+fn each_setting_of_a_reconcile_block_makes_a_policy() {
+    for text in [
+        "mode = \"observe\"",
+        "every = \"1h\"",
+        "jitter = \"5%\"",
+        "allow_replace = true",
+    ] {
+        let block = format!("reconcile {{\n{text}\n}}");
+        assert!(settings(&block).reconcile().is_some(), "{text}");
+    }
+    assert!(settings("name = \"a\"").reconcile().is_none());
 }

@@ -38,7 +38,10 @@ fn run_of(overlays: &Overlays, kind: &Kind) -> (String, ReconcilePolicy) {
         return (format!("{TYPE_RUN}{type_name}"), policy);
     }
     if let Some(policy) = overlays.of_provider(provider).reconcile() {
-        return (format!("{PROVIDER_RUN}{}", short_provider(provider)), policy);
+        return (
+            format!("{PROVIDER_RUN}{}", short_provider(provider)),
+            policy,
+        );
     }
     let policy = ReconcilePolicy {
         every: EVERY,

@@ -163,7 +163,7 @@ impl Operations {
     fn report_unobserved(&self, error: &StoreError) {
         self.bus.emit(EventKind::Notice {
             text: format!(
-                "{error}; existence, readiness and drift of the objects are not up to date"
+                "cannot record existence, readiness and drift: {error}; run `flightdeck stage` to record them again"
             ),
         });
     }

@@ -22,7 +22,7 @@ use workspace::load::Loaded;
 
 /// Duration of the leader's lock lease.
 const LEASE: Duration = Duration::from_secs(15);
-/// Interval between two looks at the lock lease.
+/// Interval between two polls of the lock lease.
 const POLL: Duration = Duration::from_secs(3);
 /// Interval between two reads of the configuration without a run.
 const RELOAD_MS: UnixMs = 30_000;
@@ -40,7 +40,7 @@ pub(super) struct Lead {
     pub(super) lost: CancellationToken,
 }
 
-/// A group with a loop.
+/// Group or look with its policy.
 struct Scheduled {
     policy: ReconcilePolicy,
     next: UnixMs,
@@ -61,7 +61,8 @@ impl Operations {
     /// Runs the reconcile loop until this engine ends, or once for each group.
     ///
     /// # Errors
-    /// A group is not declared; with `once`, also an invalid configuration, or another leader.
+    /// The engine is read-only, a group is not declared, or the store fails; with `once`, also an
+    /// invalid configuration, or another leader; with `at_once`, a cancelled run.
     pub async fn reconcile(&self, options: ReconcileOptions) -> Result<(), EngineError> {
         if !self.settings.access.can_write() {
             return Err(WorkError::ReadOnly.into());
@@ -178,7 +179,7 @@ impl ReconcileLoop<'_> {
         if now - self.loaded < RELOAD_MS && !self.is_due(now) {
             return Ok(());
         }
-        // Set before the read, so that a configuration with errors is not read at each look.
+        // Set before the read, so that a configuration with errors is not read at each poll.
         self.loaded = now;
         let mut declared = self.operations.committed_groups().await?;
         let mut looks = BTreeMap::new();
@@ -315,15 +316,16 @@ impl ReconcileLoop<'_> {
                 if matches!(end, RunEnd::Postponed) {
                     continue;
                 }
-                let reason = run.reason.unwrap_or_default();
+                let reason = run.reason.clone().unwrap_or_default();
                 let text = format!(
-                    "group {name}: {reason}; trying again in {} s",
+                    "{}: {reason}; next attempt in {} s",
+                    run.subject(),
                     pause / 1_000
                 );
                 self.operations.bus.emit(EventKind::Notice { text });
                 continue;
             }
-            // What still needs an approval is found by a run of its own.
+            // A further run finds the repairs that still need an approval.
             let again = run.outcome == ReconcileOutcome::Repaired
                 && run
                     .drift
@@ -378,7 +380,7 @@ impl ReconcileLoop<'_> {
     /// Reads the lock lease, and acquires or renews it.
     async fn poll_leader(&mut self) {
         let store = self.operations.memory.store();
-        // A second look tells if an acquisition succeeded.
+        // A second poll tells if an acquisition succeeded.
         for _ in 0..2 {
             let observed = store.leader().await;
             let observation = observation(&observed);
@@ -397,7 +399,7 @@ impl ReconcileLoop<'_> {
                         acquired = swapped.await.unwrap_or(false);
                     }
                     LeaderAction::Renew(next) => {
-                        // If it failed, the next look tells who leads.
+                        // If it failed, the next poll tells who leads.
                         drop(store.swap_leader(observed.clone(), record(&next)).await);
                     }
                     LeaderAction::Lead => self.lead(),
@@ -427,7 +429,7 @@ impl ReconcileLoop<'_> {
             Leadership::Unknown => (None, false),
         };
         let bus = &self.operations.bus;
-        // An event at each look would only repeat the last one.
+        // An event at each poll would only repeat the last one.
         if bus.with_view(|view| view.leader != owner || view.leader_is_ours != ours) {
             bus.emit(EventKind::ReconcileLeader { owner, ours });
         }
@@ -453,7 +455,7 @@ impl ReconcileLoop<'_> {
         let left = next.map(|next| next.saturating_sub(now_ms()).max(1));
         let left = left.and_then(|left| u64::try_from(left).ok());
         match left {
-            // Only the leader has something to do before the next look at the lease.
+            // Only the leader has something to do before the next poll of the lease.
             Some(left) if self.lead.is_some() => POLL.min(Duration::from_millis(left)),
             _ => POLL,
         }

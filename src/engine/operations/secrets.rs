@@ -41,24 +41,30 @@ pub(super) type ResolvedSecrets = BTreeMap<Arc<str>, ResolvedSecret>;
 enum SecretError {
     #[error("the environment variable {0} is not set; set it where flightdeck runs")]
     NoVariable(String),
-    #[error("the file {file} cannot be read: {source}")]
+    #[error(
+        "cannot read the file {file}: {source}; check the path, which is relative to the root module"
+    )]
     File { file: String, source: io::Error },
-    #[error("the command {command:?} cannot be run: {source}")]
+    #[error("cannot run the command {command:?}: {source}; check that the program is in PATH")]
     NotRun { command: String, source: io::Error },
-    #[error("the command {command:?} failed with {status}{last}")]
+    #[error(
+        "the command {command:?} failed with {status}; run it in the directory of the root module to find the cause{last}"
+    )]
     Failed {
         command: String,
         status: std::process::ExitStatus,
         /// Last lines of the standard error stream, redacted, each on a line of its own.
         last: String,
     },
-    #[error("the generated value cannot be kept in {file}: {source}")]
+    #[error(
+        "cannot store the generated value in {file}: {source}; check the permissions of the directory"
+    )]
     Generated { file: String, source: io::Error },
-    #[error("{0} is empty")]
+    #[error("{0} is empty; give it 1 byte to 64 KiB of text")]
     Empty(Arc<str>),
-    #[error("{0} is not UTF-8 text, or contains NUL")]
+    #[error("{0} is not UTF-8 text without NUL; encode it, for example as base64")]
     NoText(Arc<str>),
-    #[error("{0} is larger than {MAX_SECRET} bytes")]
+    #[error("{0} is larger than {MAX_SECRET} bytes; give it a smaller value")]
     Large(Arc<str>),
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -232,8 +238,8 @@ impl Operations {
         last.iter().map(|line| format!("\n  {line}")).collect()
     }
 
-    /// Generated text of a variable: from the workspace's file of it, which is created with new
-    /// text if it does not exist.
+    /// Reads the generated value of a variable from its file in `.flightdeck/secrets`, or creates
+    /// the file with a new random value.
     async fn generated(&self, variable: &str, length: usize) -> Result<Vec<u8>, SecretError> {
         let settings = &self.settings;
         let store = store_directory_in(&settings.workspace, &settings.workspace_name);
@@ -246,7 +252,8 @@ impl Operations {
 }
 
 fn environment_variable(name: &str) -> Option<OsString> {
-    // Those of root variables may have been withdrawn from the environment.
+    // `TF_VAR_*` are taken out of the environment of the process, so that plugins do not inherit
+    // them.
     let mut withdrawn = environment::variables().into_iter();
     let found = withdrawn.find(|(other, _)| *other == *name);
     found

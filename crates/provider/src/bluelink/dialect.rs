@@ -5,7 +5,7 @@ use super::adapter::BluelinkProvider;
 use super::context::Caller;
 use super::cross_plugin_calls::{RunningPlugin, RunningPlugins};
 use super::data::DataDefinition;
-use super::lifecycle::{BluelinkLife, BluelinkLink};
+use super::lifecycle::{BluelinkLifecycle, BluelinkLink};
 use super::links::{Links, link_schema, links, pairs};
 use super::replies::Reply;
 use super::retry::Policy;
@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::{Action, PLUGIN_PATH_DIALECT, PluginFound, PluginKind, Severity};
-use plugin::lifecycle::Life;
+use plugin::lifecycle::Lifecycle;
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::sharedtypesv1::{
     ConfigDefinitionResponse, FunctionDefinition, FunctionDefinitionRequest,
@@ -36,7 +36,7 @@ const MAX_CONCURRENT_TYPES: usize = 16;
 /// Dialect of Bluelink plugins.
 #[derive(Debug)]
 pub struct Bluelink {
-    lifecycle: BluelinkLife,
+    lifecycle: BluelinkLifecycle,
     settings: Arc<BluelinkSettings>,
 }
 
@@ -47,7 +47,7 @@ impl Bluelink {
         let host_id = uuid::Uuid::new_v4().to_string();
         let settings = Arc::new(settings);
         Self {
-            lifecycle: BluelinkLife {
+            lifecycle: BluelinkLifecycle {
                 kind: PluginKind::Provider,
                 host_id,
                 running_plugins: Arc::new(RunningPlugins::new(settings.clone())),
@@ -67,12 +67,12 @@ impl Dialect for Bluelink {
         found.dialect.as_deref() == Some(self.name())
     }
 
-    fn lifecycle(&self) -> Arc<dyn Life> {
+    fn lifecycle(&self) -> Arc<dyn Lifecycle> {
         Arc::new(self.lifecycle.clone())
     }
 
-    fn transformers(&self) -> Option<Arc<dyn Life>> {
-        Some(Arc::new(BluelinkLife {
+    fn transformers(&self) -> Option<Arc<dyn Lifecycle>> {
+        Some(Arc::new(BluelinkLifecycle {
             kind: PluginKind::Transformer,
             ..self.lifecycle.clone()
         }))

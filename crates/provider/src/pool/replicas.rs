@@ -166,9 +166,9 @@ impl Pool {
             .schema_cache
             .get(start)
             .is_some_and(|s| s.capabilities.get_schema_optional);
-        let life = dialect.lifecycle();
+        let lifecycle = dialect.lifecycle();
         let plugins = &self.shared.plugins;
-        let plugin = plugins.add_with(id, found, start.clone(), life, settings);
+        let plugin = plugins.add_with(id, found, start.clone(), lifecycle, settings);
         let process = self.process(plugin, dialect, &entry.description, Some(start), leader);
         entry.processes.push(process.clone());
         process

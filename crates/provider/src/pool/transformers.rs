@@ -50,7 +50,7 @@ impl Pool {
             false => short.into(),
         });
         match self.shared.settings.dialects.of(&found).transformers() {
-            Some(life) => plugins.add(id, found, Start::Spawn(spec), life),
+            Some(lifecycle) => plugins.add(id, found, Start::Spawn(spec), lifecycle),
             None => {
                 let why = "its dialect does not support transformers".to_owned();
                 plugins.add_rejected(id, found, why)

@@ -2,20 +2,20 @@
 //! Owns the settings of the processes.
 
 use super::adapter::{Identities, TfProvider};
-use super::lifecycle::{TfLife, TfLink};
+use super::lifecycle::{TfLifecycle, TfLink};
 use crate::dialect::{ConnectedProcess, Dialect, SetupCalls};
 use crate::*;
 use async_trait::async_trait;
 use calls::{Method, ProviderError, RefusalCode};
 use model::PluginFound;
-use plugin::lifecycle::Life;
+use plugin::lifecycle::Lifecycle;
 use std::sync::Arc;
 use tonic::Code;
 
 /// Terraform's plugin protocol, versions 5 and 6.
 #[derive(Debug)]
 pub struct TfPlugin {
-    pub lifecycle: TfLife,
+    pub lifecycle: TfLifecycle,
 }
 
 #[async_trait]
@@ -28,7 +28,7 @@ impl Dialect for TfPlugin {
         true
     }
 
-    fn lifecycle(&self) -> Arc<dyn Life> {
+    fn lifecycle(&self) -> Arc<dyn Lifecycle> {
         Arc::new(self.lifecycle.clone())
     }
 

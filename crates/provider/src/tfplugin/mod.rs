@@ -13,7 +13,7 @@ mod wire;
 
 pub use adapter::{Identities, TfProvider};
 pub use dialect::TfPlugin;
-pub use lifecycle::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLife, TfLink};
+pub use lifecycle::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLifecycle, TfLink};
 pub use plan::plan_answer;
 pub use schema::provider_schema;
 pub use wire::Protocol;

@@ -30,8 +30,8 @@ fn only_one(all: &[PluginId], name: &str) -> Result<PluginId, CliError> {
         ([], []) => Err(none_of(name, all)),
         ([], many) | (many, _) => {
             let names: Vec<&str> = many.iter().map(|id| &*id.0).collect();
-            let error = CliError::usage(format!("{name:?} names {} plugins", many.len()));
-            Err(error.hint(format!("give one of them in full: {}", names.join(", "))))
+            let error = CliError::usage(format!("{name:?} matches {} plugins", many.len()));
+            Err(error.hint(format!("use one of the full names: {}", names.join(", "))))
         }
     }
 }
@@ -71,7 +71,7 @@ mod tests {
             ("tim", Ok("acme/time")),
             ("lab", Ok("bundled/lab")),
             ("hashicorp", Ok("hashicorp/local")),
-            ("local", Err("give one of them in full: bundled/local, ")),
+            ("local", Err("use one of the full names: bundled/local, ")),
             ("lav", Err("did you mean `lab`?")),
             ("zebra", Err("flightdeck plugins --installed")),
         ] {

@@ -98,7 +98,7 @@ impl Development {
                 Ok(()) => {}
                 Err(CliError::Cancelled) => return Err(CliError::Cancelled),
                 Err(error) if once => return Err(error),
-                // The next change of the source may mend it.
+                // The next change of the source may fix it.
                 Err(error) => report_problem(&error, out),
             }
             out.flush_diagnostics();
@@ -107,7 +107,7 @@ impl Development {
             }
             // Each stage must report its problems again, also those of the stage before.
             out.forget_diagnostics();
-            out.stderr_line("waiting for a change; interrupt to end");
+            out.stderr_line("waiting for a change; press Ctrl-C to stop");
             loop {
                 self.session
                     .wait_outside_engine(sources.changed())
@@ -126,13 +126,13 @@ impl Development {
         // The running session looks for the executable only in the first directory.
         if built.directory != self.built.directory {
             return Err(CliError::missing(format!(
-                "the executable is now in {}, and was in {}",
+                "cannot replace the process: the build now writes the executable to {} instead of {}",
                 safe_path(&built.directory),
                 safe_path(&self.built.directory)
             ))
             .hint("run the command again"));
         }
-        let is_same = built.digest == self.built.digest;
+        let is_same = built.stamp == self.built.stamp;
         self.built = built;
         // A new process of an unchanged executable would only cost time.
         let Some(plugin) = self.plugin().filter(|_| !is_same) else {

@@ -11,7 +11,7 @@ use crate::grpc::{Stream, Watched};
 use async_trait::async_trait;
 use dependency::{PLUGIN_HOST, ProviderAddress};
 use model::{PhaseName, PluginKind, causes};
-use plugin::lifecycle::{Arrival, Environment, Life, Link, PhaseKind, Prepared, Startup};
+use plugin::lifecycle::{Arrival, Environment, Lifecycle, Link, PhaseKind, Prepared, Startup};
 use plugin::{ITS_ERROR, Reattach, StartFailure, StartingProcess};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -58,7 +58,7 @@ static TRANSFORMER_PHASES: [PhaseKind; 2] = [
 
 /// Lifecycle of Bluelink plugins.
 #[derive(Debug, Clone)]
-pub(in super::super) struct BluelinkLife {
+pub(in super::super) struct BluelinkLifecycle {
     pub(in super::super) kind: PluginKind,
     /// Id of this host, constant while flightdeck runs.
     pub(in super::super) host_id: String,
@@ -67,7 +67,7 @@ pub(in super::super) struct BluelinkLife {
 }
 
 #[async_trait]
-impl Life for BluelinkLife {
+impl Lifecycle for BluelinkLifecycle {
     fn arrival(&self) -> Arrival {
         Arrival::Registration
     }

@@ -11,4 +11,4 @@ mod readiness;
 mod registration_server;
 
 pub(super) use connection::BluelinkLink;
-pub(super) use launch::{BluelinkLife, MESSAGE_LIMIT, REQUEST_LIMIT};
+pub(super) use launch::{BluelinkLifecycle, MESSAGE_LIMIT, REQUEST_LIMIT};

@@ -11,7 +11,7 @@ use ::wire::{Address, Handshake, HandshakeError, Identity, env};
 use async_trait::async_trait;
 use model::logging::LogRequest;
 use model::{LogStream, PhaseName, seconds};
-use plugin::lifecycle::{Arrival, Environment, Life, Link, PhaseKind, Prepared, Startup};
+use plugin::lifecycle::{Arrival, Environment, Lifecycle, Link, PhaseKind, Prepared, Startup};
 use plugin::{self, Reattach, StartFailure, StartingProcess};
 use std::ffi::OsString;
 use std::path::Path;
@@ -44,20 +44,20 @@ static PHASES: [PhaseKind; 4] = [
     },
 ];
 
-/// Life cycle of provider processes.
+/// Lifecycle of provider processes.
 #[derive(Debug, Clone)]
-pub struct TfLife {
+pub struct TfLifecycle {
     /// True to encrypt and authenticate the connection in both directions (AutoMTLS).
     pub tls: bool,
 }
 
-impl Default for TfLife {
+impl Default for TfLifecycle {
     fn default() -> Self {
         Self { tls: true }
     }
 }
 
-impl TfLife {
+impl TfLifecycle {
     /// Reads the environment: any value of `TF_DISABLE_PLUGIN_TLS` disables encryption.
     #[must_use]
     pub fn from_environment() -> Self {
@@ -68,7 +68,7 @@ impl TfLife {
 }
 
 #[async_trait]
-impl Life for TfLife {
+impl Lifecycle for TfLifecycle {
     fn arrival(&self) -> Arrival {
         Arrival::Handshake
     }

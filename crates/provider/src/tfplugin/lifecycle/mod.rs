@@ -1,4 +1,4 @@
-//! Life cycle of a provider process: handshake line on its output, gRPC over its socket, the schema
+//! Lifecycle of a provider process: handshake line on its output, gRPC over its socket, the schema
 //! as a readiness check, and `Shutdown` to end it. Keeps no state; a launch owns everything created
 //! here.
 
@@ -11,6 +11,6 @@ mod transport;
 
 pub use connection::TfLink;
 pub use failure::TfFailure;
-pub use launch::TfLife;
+pub use launch::TfLifecycle;
 pub use schema::SchemaReply;
 pub use transport::MESSAGE_LIMIT;

@@ -21,8 +21,8 @@ pub(super) struct Built {
     pub(super) name: String,
     pub(super) executable: PathBuf,
     pub(super) directory: PathBuf,
-    /// Size and time of its last change, which differ after a build that wrote it.
-    pub(super) digest: Option<(u64, std::time::SystemTime)>,
+    /// Size and modification time; they differ after a build that wrote the file.
+    pub(super) stamp: Option<(u64, std::time::SystemTime)>,
 }
 
 /// Command that builds a provider.
@@ -76,7 +76,7 @@ impl Build {
     ///
     /// # Errors
     /// Outer: the command cannot run, or writes no executable of a provider. Inner: the build
-    /// failed, which the next change of the source may mend.
+    /// failed, which the next change of the source may fix.
     pub(super) async fn run(&self) -> Result<Result<Built, String>, CliError> {
         let shown = || {
             let words: Vec<_> = self.words.iter().map(|w| w.to_string_lossy()).collect();
@@ -143,7 +143,7 @@ fn built(executables: &[PathBuf]) -> Result<Built, String> {
                 name: name.to_owned(),
                 executable: path.clone(),
                 directory: path.parent().unwrap_or(Path::new("/")).to_owned(),
-                digest: about.modified().ok().map(|time| (about.len(), time)),
+                stamp: about.modified().ok().map(|time| (about.len(), time)),
             })
         }
         (None, _) => Err("it wrote no executable of a provider".to_owned()),
