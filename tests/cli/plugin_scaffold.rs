@@ -29,7 +29,10 @@ fn unknown_type_or_provider_gets_a_suggestion() {
     for (words, said) in [
         (vec!["lab_buket"], "did you mean `lab_bucket`?"),
         (vec!["acme_thing"], "--plugin"),
-        (vec!["lab_bucket", "--plugin", "bundled"], "matches 3 plugins"),
+        (
+            vec!["lab_bucket", "--plugin", "bundled"],
+            "matches 3 plugins",
+        ),
         (vec!["lab_bucket", "--plugin", "./none"], "needs a path"),
     ] {
         let run = world.run(&[vec!["plugin", "scaffold"], words.clone()].concat());
