@@ -91,7 +91,8 @@ impl Plugins {
         &self.shared.hashes
     }
 
-    /// Adds a plugin and starts its supervisor, without launching a process. `lifecycle` is its dialect.
+    /// Adds a plugin and starts its supervisor, without launching a process. `lifecycle` is that
+    /// of its dialect.
     pub fn add(
         &self,
         id: PluginId,

@@ -1,6 +1,7 @@
 //! Plugin processes: search, launch, supervision and logs. One supervisor task owns each process;
 //! all other code holds a handle, [`Plugin`]. Reports are sent to [`PluginObserver`]. The module
-//! knows no dialect: [`lifecycle::Lifecycle`] defines how a process is prepared, becomes ready and ends.
+//! knows no dialect: [`lifecycle::Lifecycle`] defines how a process is prepared, becomes ready and
+//! ends.
 //!
 //! ```
 //! use flightdeck_plugin::LineParser;

@@ -1,6 +1,6 @@
-//! Looks of the reconcile loop at objects outside of groups: those of a type or of a provider with a
-//! policy of its own, and all others. A look takes no lock and writes observations only, so that it
-//! delays nobody.
+//! Looks of the reconcile loop at objects outside of groups: those of a type or a provider with a
+//! policy of its own, and all others. A look takes no lock and writes observations only, so that
+//! it delays nobody.
 
 use super::command::{Operations, Staged};
 use super::error::WorkError;
