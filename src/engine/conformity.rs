@@ -1,6 +1,7 @@
 //! Checks of a resource type against the protocol's rules: one object through its life, with the
 //! rules of stages and deploys. Works on values through the trait `Provider`; launches nothing.
 
+mod arguments;
 mod compare;
 mod create;
 mod destroy;

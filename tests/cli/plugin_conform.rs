@@ -10,6 +10,11 @@ use std::time::{Duration, Instant};
 const LAB: &str = r#"
 resource "lab_bucket" "any" {
   name = "conform"
+
+  lifecycle_rule {
+    prefix      = "logs"
+    expire_days = 30
+  }
 }
 
 resource "lab_database" "any" {
@@ -21,6 +26,18 @@ resource "lab_database" "any" {
 resource "lab_network" "any" {
   name = "conform"
   cidr = cidrsubnet("10.0.0.0/8", 8, 1)
+
+  subnet {
+    name = "a"
+    cidr = cidrsubnet("10.1.0.0/16", 8, 1)
+  }
+}
+
+resource "lab_thing" "any" {
+  name = "conform"
+  spec = {
+    ports = [{ number = 80 }, { number = 443 }]
+  }
 }
 "#;
 
@@ -51,7 +68,7 @@ fn statuses(report: &Value, id: &str) -> Vec<String> {
 
 #[test]
 fn bundled_providers_pass_and_leave_nothing() {
-    for (plugin, config, types) in [("bundled/lab", LAB, 3), ("bundled/local", LOCAL, 3)] {
+    for (plugin, config, types) in [("bundled/lab", LAB, 4), ("bundled/local", LOCAL, 3)] {
         let world = Workspace::new(&[("given.hcl", config)]);
         let words = [
             "plugin",
@@ -81,6 +98,16 @@ fn bundled_providers_pass_and_leave_nothing() {
             statuses(report, "replace").contains(&"pass".to_owned()),
             "{report:#}"
         );
+        if plugin == "bundled/lab" {
+            for id in [
+                "update:lifecycle_rule.expire_days",
+                "update:subnet.zone",
+                "update:spec.replicas",
+                "update:spec.ports[0].number",
+            ] {
+                assert_eq!(statuses(report, id), ["pass"], "{id}: {report:#}");
+            }
+        }
         let left: Vec<_> = std::fs::read_dir(world.path()).unwrap().flatten().collect();
         let left: Vec<_> = left.iter().map(std::fs::DirEntry::file_name).collect();
         let is_object = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with("conform");

@@ -226,6 +226,30 @@ fn wrong_answer_fails_the_check_of_its_call() {
 }
 
 #[test]
+fn dropped_change_of_a_nested_block_fails_the_update_of_its_argument() {
+    let given = "resource \"fake_thing\" \"x\" {\n  name = \"x\"\n  require_new = \"x\"\n  rule {\n    port = \"80\"\n  }\n}\n";
+    let changed = ".rule[0].port: was \"80-2\", but now \"80\"";
+    let absent = "block count changed from 1 to 0";
+    for (more, check, words) in [
+        (&["--config", "given.hcl"], "update:rule.port", changed),
+        (&["--type", "fake_thing"], "update:rule", absent),
+    ] {
+        let bench = FaultWorkspace::new("answers-nested");
+        let chosen = json!([{"call": "update", "answer": "prior-rule", "error": false}]);
+        std::fs::write(bench.folder().join("answers.json"), chosen.to_string()).unwrap();
+        bench.write("given.hcl", given);
+        let seen = conform(&bench, &[&["--yes"], &more[..]].concat(), &[]);
+        assert_fails(&seen, check, words);
+        // Changes outside of the block are not dropped.
+        let others = failed(&seen);
+        assert!(
+            others.iter().all(|(id, _)| id != "update:name"),
+            "{others:?}"
+        );
+    }
+}
+
+#[test]
 fn plugin_that_does_not_start_fails_the_check_of_its_start_or_schema() {
     // A flood is slow on a busy machine; the others need no deadline of their own.
     let short = [

@@ -1,13 +1,14 @@
 //! Checks of changes: an update of each argument, and a replacement.
 
 use super::TypeRun;
+use super::arguments::{Argument, Change, arguments};
 use super::compare::{difference, shown};
 use super::steps::{Outcome, Unplanned};
 use super::vary::variation;
 use crate::stage::managed::{Planned, Prior, Reason, mark};
-use cty::{Path, Value};
+use conform::Status;
+use cty::Value;
 use model::Action;
-use std::sync::Arc;
 
 /// Maximum number of updated arguments of a type.
 const MAX_UPDATES: usize = 40;
@@ -15,103 +16,125 @@ const MAX_UPDATES: usize = 40;
 impl TypeRun<'_> {
     /// Updates each argument by itself.
     pub(super) async fn updates(&mut self) {
-        let arguments = self.schema.block.attributes.iter();
-        let arguments = arguments.filter(|(_, a)| a.required || a.optional);
-        let names: Vec<Arc<str>> = arguments.map(|(name, _)| name.clone()).collect();
-        for (index, name) in names.iter().enumerate() {
+        let all = arguments(&self.schema.block, &self.config);
+        for (index, argument) in all.iter().enumerate() {
+            let id = format!("update:{}", argument.name);
             if self.is_over() || self.object.is_none() {
                 // Each argument has a check, so that the report lists those that were not tried.
                 let why = self.reason.clone();
-                self.skip(format!("update:{name}"), why);
+                self.skip(id, why);
                 continue;
             }
             if index >= MAX_UPDATES {
                 let why = format!("only the first {MAX_UPDATES} arguments of a type are updated");
-                self.skip(format!("update:{name}"), why);
+                self.skip(id, why);
                 continue;
             }
-            self.update(name).await;
+            match self.planned_update(argument, &all).await {
+                Ok((planned, config)) => {
+                    let result = self.updated(&planned, config, argument).await;
+                    self.result(id, result);
+                }
+                Err((Status::Fail, why)) => self.fail(id, why),
+                Err((_, why)) => self.skip(id, why),
+            }
         }
-        if names.is_empty() {
+        if all.is_empty() {
             self.skip("update", "the type has no arguments");
         }
     }
 
-    async fn update(&mut self, name: &Arc<str>) {
-        let id = format!("update:{name}");
-        let config = match self.varied(name) {
-            Ok(config) => config,
-            Err(why) => return self.skip(id, why),
-        };
-        // A new value may break a rule that the type of the argument does not express.
-        match self.refusal(&config).await {
-            Ok(None) => {}
-            Ok(Some(why)) => {
-                let value = self.shown_argument(&config, name);
-                return self.skip(id, format!("the provider refuses the value {value}: {why}"));
-            }
-            Err(why) => return self.fail(id, why),
+    /// Plans the update of an argument, with its configuration.
+    async fn planned_update(
+        &self,
+        argument: &Argument<'_>,
+        all: &[Argument<'_>],
+    ) -> Result<(Planned, Value), (Status, String)> {
+        let skipped = |why: String| (Status::Skipped, why);
+        let is_write_only = matches!(argument.change, Change::VaryWriteOnly(_));
+        let mut config = self.varied(argument, &self.config).map_err(skipped)?;
+        let mut planned = self.accepted(argument, &config).await?;
+        // A provider does not see another write-only value without the version beside it.
+        if is_write_only
+            && planned.action == Action::NoOp
+            && let Some(version) = argument.version(all)
+        {
+            config = self.varied(version, &config).map_err(skipped)?;
+            planned = self.accepted(version, &config).await?;
         }
-        let planned = match self.plan(self.object.as_ref(), &config, None).await {
-            Ok(planned) => planned,
-            Err(Unplanned::Broken(why)) => return self.fail(id, why),
-            Err(Unplanned::Refused(why)) => {
-                let value = self.shown_argument(&config, name);
-                return self.skip(id, format!("the provider refuses the value {value}: {why}"));
+        let why = match planned.action {
+            Action::Update => return Ok((planned, config)),
+            Action::NoOp if is_write_only => {
+                "the plan has no change, because a write-only value is not part of the object"
+                    .to_owned()
             }
-        };
-        match planned.action {
             // A provider may treat different values as equal, such as texts in another case.
             Action::NoOp => {
-                let value = self.shown_argument(&config, name);
-                let why = format!("the plan has no change for the value {value}");
-                self.skip(id, why);
+                let value = self.shown_argument(&config, argument);
+                format!("the plan has no change for {value}")
             }
-            Action::Update => {
-                let result = self.updated(&planned, config, name).await;
-                self.result(id, result);
-            }
-            _ => {
-                self.skip(
-                    id,
-                    "a change requires a replacement; see the check `replace`",
-                );
-            }
+            _ => "a change requires a replacement; see the check `replace`".to_owned(),
+        };
+        Err(skipped(why))
+    }
+
+    /// Validates and plans a configuration. A new value may break a rule that the type of the
+    /// argument does not express, so that a refusal is no failure.
+    async fn accepted(
+        &self,
+        argument: &Argument<'_>,
+        config: &Value,
+    ) -> Result<Planned, (Status, String)> {
+        let refused = |why: String| {
+            let value = self.shown_argument(config, argument);
+            let text = format!("the provider refuses {value}: {why}");
+            (Status::Skipped, text)
+        };
+        match self.refusal(config).await {
+            Ok(None) => {}
+            Ok(Some(why)) => return Err(refused(why)),
+            Err(why) => return Err((Status::Fail, why)),
         }
+        let planned = self.plan(self.object.as_ref(), config, None).await;
+        planned.map_err(|failed| match failed {
+            Unplanned::Broken(why) => (Status::Fail, why),
+            Unplanned::Refused(why) => refused(why),
+        })
     }
 
     /// Returns the configuration with another value of an argument.
-    fn varied(&self, name: &Arc<str>) -> Result<Value, String> {
-        let attribute = &self.schema.block.attributes[name];
-        if attribute.write_only {
-            return Err("a write-only value is not part of the object".to_owned());
-        }
-        if attribute.deprecated {
-            return Err("the argument is deprecated".to_owned());
-        }
-        let none = || {
-            let kind = attribute.ty.friendly_name();
-            format!("a value of the type {kind} is not varied")
+    fn varied(&self, argument: &Argument<'_>, config: &Value) -> Result<Value, String> {
+        let (name, prefix) = (argument.last_name(), self.subject.prefix);
+        let new = match &argument.change {
+            Change::Nothing(why) => return Err((*why).to_owned()),
+            Change::Add(absent) => absent
+                .starter(name, prefix)
+                .ok_or("its starter has no values; give some with --config")?,
+            Change::Vary(ty) | Change::VaryWriteOnly(ty) => {
+                let value = argument.of(config).filter(|value| !value.is_null());
+                // The provider's default must differ from the new value, too.
+                let default = || argument.of(&self.object.as_ref()?.value);
+                let value = value.or_else(default);
+                let value = value.map_or(Value::null((*ty).clone()), |v| v.unmark_deep().0);
+                let varied = variation(ty, &value, &format!("{prefix}{name}"));
+                let kind = || format!("a value of the type {} is not varied", ty.friendly_name());
+                varied.ok_or_else(kind)?
+            }
         };
-        if attribute.nested.is_some() {
-            return Err("nested attributes are not varied".to_owned());
-        }
-        let value = self.config.get_attr(name).filter(|value| !value.is_null());
-        // The provider's default must differ from the new value, too.
-        let default = || self.object.as_ref()?.value.get_attr(name);
-        let value = value.or_else(default).ok_or_else(none)?.unmark_deep().0;
-        let placeholder = format!("{}{name}", self.subject.prefix);
-        let varied = variation(&attribute.ty, &value, &placeholder).ok_or_else(none)?;
-        let path = Path::root().attr(name.clone());
-        self.config.with_at(&path, varied).ok_or_else(none)
+        let changed = argument.with(config, new);
+        changed.ok_or_else(|| "the value is not part of the configuration any more".to_owned())
     }
 
-    fn shown_argument(&self, config: &Value, name: &str) -> String {
-        let marked = mark(self.schema, config.clone(), &[]);
-        marked
-            .get_attr(name)
-            .as_ref()
-            .map_or_else(String::new, shown)
+    fn shown_argument(&self, config: &Value, argument: &Argument<'_>) -> String {
+        match argument.change {
+            Change::VaryWriteOnly(_) => return "another write-only value".to_owned(),
+            Change::Add(_) => return "the starter value".to_owned(),
+            Change::Vary(_) | Change::Nothing(_) => {}
+        }
+        let value = argument.of(&mark(self.schema, config.clone(), &[]));
+        value.map_or("another element".to_owned(), |value| {
+            format!("the value {}", shown(&value))
+        })
     }
 
     /// Applies an update, then reads and plans the object.
@@ -119,10 +142,10 @@ impl TypeRun<'_> {
         &mut self,
         planned: &Planned,
         config: Value,
-        name: &str,
+        argument: &Argument<'_>,
     ) -> Result<String, String> {
         let before = self.object.clone();
-        let value = self.shown_argument(&config, name);
+        let value = self.shown_argument(&config, argument);
         let outcome = self.apply(before.as_ref(), planned, &config).await;
         // Kept before the result is judged, because the object may have changed anyway.
         self.keep(&outcome, before);
@@ -136,10 +159,11 @@ impl TypeRun<'_> {
         let Some(read) = self.read_object(&object).await? else {
             return Err("the updated object does not exist".to_owned());
         };
-        // Other values may change as a consequence; the plan below covers them.
-        let path = Path::root().attr(name);
-        let [made, came] = [&object.value, &read.value].map(|of| path.apply(of));
-        if let (Ok(made), Ok(came)) = (made, came)
+        // Other values may change as a consequence, also inside of an addition; the plan below
+        // covers them.
+        let is_varied = matches!(argument.change, Change::Vary(_));
+        let [made, came] = [&object.value, &read.value].map(|of| argument.of(of));
+        if let (Some(made), Some(came), true) = (made, came, is_varied)
             && !made.raw_equals(&came)
         {
             let text = difference(self.schema, &object.value, &read.value);

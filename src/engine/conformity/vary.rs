@@ -42,7 +42,7 @@ pub(super) fn variation(ty: &Type, value: &Value, placeholder: &str) -> Option<V
             all.insert(key.into(), varied);
             Value::try_map((**element).clone(), all).ok()
         }
-        // Members may depend on each other in ways that a type does not express.
+        // Members of an object are arguments of their own.
         Type::Object(_) | Type::Tuple(_) | Type::Dynamic => None,
     }
 }

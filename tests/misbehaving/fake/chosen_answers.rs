@@ -2,7 +2,7 @@
 //! test. The test writes them as a list into `answers.json` in `FAKE_PLUGIN_DIR`: `call` (`create`,
 //! `update`, `delete` or `read`), optionally `name` (only objects of this name), `answer` (see
 //! [`Answer::object`]), `error` (adds an error to the answer), optionally `unreadable_identity`.
-//! Other calls are answered correctly.
+//! Other calls are answered correctly. Objects of `answers-nested` have the nested block `rule`, too.
 
 use cty::{Type, Value};
 use prost::Message;
@@ -54,6 +54,15 @@ impl Answer {
             "planned" => Some(finished()),
             "unknown" => Some(planned.clone()),
             "unreadable" => Some(Value::string("no object")),
+            // Drops changes of nested blocks.
+            "prior-rule" => {
+                let rule = prior.get_attr("rule");
+                Some(with(
+                    &finished(),
+                    "rule",
+                    rule.unwrap_or_else(|| Value::null(rules())),
+                ))
+            }
             "half" => {
                 let object = if planned.is_null() {
                     prior.clone()
@@ -86,11 +95,25 @@ pub(super) fn answer(method: &str, request: &Bytes) -> Result<Option<Bytes>, Sta
 }
 
 fn thing() -> Type {
-    Type::object([
+    let mut attributes = vec![
         ("id", Type::String),
         ("name", Type::String),
         ("require_new", Type::String),
-    ])
+    ];
+    if has_rules() {
+        attributes.push(("rule", rules()));
+    }
+    Type::object(attributes)
+}
+
+/// Returns true for the fake whose objects have nested blocks.
+fn has_rules() -> bool {
+    crate::name().as_deref() == Some("answers-nested")
+}
+
+/// Type of the nested blocks.
+fn rules() -> Type {
+    Type::list(Type::object([("port", Type::String)]))
 }
 
 fn value(sent: Option<pb::DynamicValue>) -> Result<Value, Status> {
@@ -122,20 +145,30 @@ fn schema() -> Bytes {
         computed,
         ..Default::default()
     };
-    let of = |attributes| pb::Schema {
-        version: 0,
-        block: Some(pb::schema::Block {
-            attributes,
-            ..Default::default()
-        }),
+    let of = |attributes, block_types| pb::schema::Block {
+        attributes,
+        block_types,
+        ..Default::default()
     };
-    let thing = of(vec![
+    let schema = |block| pb::Schema {
+        version: 0,
+        block: Some(block),
+    };
+    let rule = pb::schema::NestedBlock {
+        type_name: "rule".to_owned(),
+        block: Some(of(vec![attribute("port", false)], Vec::new())),
+        nesting: pb::schema::nested_block::NestingMode::List.into(),
+        ..Default::default()
+    };
+    let attributes = vec![
         attribute("id", true),
         attribute("name", false),
         attribute("require_new", false),
-    ]);
+    ];
+    let rules = has_rules().then_some(rule);
+    let thing = schema(of(attributes, rules.into_iter().collect()));
     encoded(&pb::get_provider_schema::Response {
-        provider: Some(of(Vec::new())),
+        provider: Some(schema(of(Vec::new(), Vec::new()))),
         resource_schemas: [("fake_thing".to_owned(), thing)].into(),
         ..Default::default()
     })

@@ -67,7 +67,7 @@ pub(super) fn error(summary: &str, detail: &str) -> pb::Diagnostic {
 /// Answers a call of the provider's service.
 pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<Bytes, Status> {
     let name = &*fake.name;
-    if name == "answers"
+    if matches!(name, "answers" | "answers-nested")
         && let Some(answer) = super::chosen_answers::answer(method, &request)?
     {
         return Ok(answer);
