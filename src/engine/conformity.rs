@@ -2,6 +2,7 @@
 //! rules of stages and deploys. Works on values through the trait `Provider`; launches nothing.
 
 mod arguments;
+mod cancel;
 mod compare;
 mod create;
 mod destroy;
@@ -11,6 +12,7 @@ mod vary;
 
 use crate::stage::managed::Prior;
 use calls::CallContext;
+pub use cancel::cancel;
 use conform::{Check, Leftover, RULES, Status, TypeReport};
 pub use create::id_of;
 use cty::Value;

@@ -9,7 +9,8 @@ use crate::observed_run::{FaultWorkspace, Observations, assert_contains, for_eac
 type Row = (&'static str, &'static str, &'static str);
 
 const FAULTS: &[Row] = &[
-    // Before an object exists.
+    // Before an object exists, or at a later launch.
+    ("replaces-itself", "start", "but not at a later one"),
     ("never", "start", "cannot be read: permission denied"),
     ("protocol-5", "start", "GetSchema is not for a fake"),
     ("schema-of-no-type", "schema", "the type of"),
@@ -88,6 +89,12 @@ const FAULTS: &[Row] = &[
         "functions",
         "ticket: was 1, and then 2",
     ),
+    ("ignores-stop", "cancel", "did not end with an answer"),
+    (
+        "never-answers-stop",
+        "cancel",
+        "did not answer StopProvider",
+    ),
     ("floods", "stdout", "log lines, limit"),
     ("floods-by-stream", "stdout", "log lines, limit"),
     ("floods-in-apply", "stdout", "log lines, limit"),
@@ -100,8 +107,8 @@ const FAULTLESS: &[&str] = &[
     "without-tls",
     "schema-large",
     "stdout-closed-later",
-    "replaces-itself",
     "grandchild-in-use",
+    "obeys-stop",
     // Temporary refusals that calls repeat.
     "busy-in-plan",
     "throttled-in-stage",
@@ -289,6 +296,28 @@ fn fake_without_a_fault_passes_and_leaves_nothing() {
             assert_eq!(seen.result()["report"]["leftovers"], json!([]));
         },
     );
+}
+
+#[test]
+fn request_to_stop_reaches_a_create_in_progress() {
+    let bench = FaultWorkspace::new("obeys-stop");
+    let seen = conform(&bench, OBJECTS, &[]).expect(0);
+    let checks = seen.result()["report"]["checks"].clone();
+    let mut checks = checks.as_array().unwrap().iter();
+    let cancel = checks.find(|check| check["id"] == "cancel").unwrap();
+    let words = ["after the request, with an error: the create was cancelled"];
+    assert_contains(cancel["evidence"].as_str().unwrap(), &words);
+    // The process that was asked to stop is one of its own.
+    assert_eq!((bench.count("launches"), bench.count("stops")), (2, 1));
+}
+
+#[test]
+fn object_of_a_create_that_ignores_the_request_to_stop_is_listed() {
+    let bench = FaultWorkspace::new("ignores-stop");
+    let seen = conform(&bench, OBJECTS, &[]).expect(1);
+    let left = seen.result()["report"]["leftovers"].clone();
+    assert_eq!(left[0]["id"], "conform-name", "{left}");
+    assert_contains(left[0]["why"].as_str().unwrap(), &["it may exist"]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ pub const RULES: &[Rule] = &[
     ),
     process(
         "cancel",
-        "the provider answers a request to stop its work",
+        "a request to stop is answered, and work in progress ends",
         PROTOCOL,
     ),
     process(

@@ -64,10 +64,7 @@ impl TypeRun<'_> {
         let config = self.config.clone();
         let outcome = self.apply(None, &planned, &config).await;
         if outcome.is_unknown {
-            // Without an answer there is no id; the name helps an operator to find the object.
-            let name = config.get_attr("name").filter(|name| name.is_given());
-            let why = outcome.failure.clone().unwrap_or_default();
-            self.leave(name.as_ref(), &format!("it may exist: {why}"));
+            self.may_exist(&outcome);
         }
         // An answer with errors may still have an object, which must be destroyed later.
         self.object = outcome.applied.as_ref().and_then(|a| self.object_of(a));

@@ -2,7 +2,7 @@
 
 use super::compare::difference;
 use super::create::id_of;
-use super::steps::Unplanned;
+use super::steps::{Outcome, Unplanned};
 use super::{Subject, TypeRun};
 use crate::stage::managed::{Prior, plan_destroy};
 use conform::Leftover;
@@ -65,13 +65,16 @@ impl TypeRun<'_> {
         outcome.failure.map_or(Ok(()), Err)
     }
 
-    /// Records an object that may exist.
-    pub(super) fn leave(&mut self, id: Option<&Value>, why: &str) {
-        let id = id.and_then(Value::as_str).unwrap_or("of unknown id");
+    /// Records an object that may exist after a create without an answer.
+    pub(super) fn may_exist(&mut self, outcome: &Outcome) {
+        // Without an answer there is no id; the name helps an operator to find the object.
+        let name = self.config.get_attr("name");
+        let name = name.as_ref().and_then(Value::as_str);
+        let why = outcome.failure.as_deref().unwrap_or_default();
         self.leftovers.push(Leftover {
             type_name: self.subject.type_name.to_owned(),
-            id: id.to_owned(),
-            why: why.to_owned(),
+            id: name.unwrap_or("of unknown id").to_owned(),
+            why: format!("it may exist: {why}"),
         });
     }
 }

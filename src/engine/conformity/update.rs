@@ -209,8 +209,7 @@ impl TypeRun<'_> {
         };
         let outcome = self.apply(None, &created, &config).await;
         if outcome.is_unknown {
-            let why = outcome.failure.clone().unwrap_or_default();
-            self.leave(None, &format!("it may exist: {why}"));
+            self.may_exist(&outcome);
         }
         self.keep(&outcome, None);
         match (outcome.failure, &self.object) {

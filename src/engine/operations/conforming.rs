@@ -5,11 +5,11 @@ mod functions;
 mod process;
 
 use super::command::{Command, Operations};
-use crate::conformity::{self, Subject};
+use crate::conformity::{self, Checked, Subject};
 use crate::error::EngineError;
 use crate::stage::managed::Prior;
 use calls::{Answer as _, CallContext};
-use conform::{Check, Given, GivenError, Leftover, Report, Status, starter_value};
+use conform::{Check, Given, GivenError, Leftover, Report, Status, TypeReport, starter_value};
 use cty::Value;
 use cty::schema::{Block, Schema};
 use model::{ConfigKey, EventKind, PluginId, now_ms};
@@ -90,6 +90,7 @@ impl Operations {
             objects: Vec::new(),
         };
         let process = Process::new(&self.pool, &self.bus, &request.plugin);
+        let mut cancelled = None;
         if let Some(provider) = self.started(&mut run, &process).await {
             run.schemas = provider.schema(&CallContext::general(&run.stop)).await?;
             let types = run.types()?;
@@ -98,16 +99,20 @@ impl Operations {
             run.report.checks.push(functions);
             // An interruption may have sent this request already.
             if !run.stop.is_cancelled() {
-                run.report.checks.push(process.cancel(&*provider).await);
+                cancelled = run.cancellable(&process);
+                if cancelled.is_none() {
+                    run.report.checks.push(process.cancel(&*provider).await);
+                }
             }
-        }
-        if run.stop.is_cancelled() {
-            run.report.stopped = Some("interrupted".to_owned());
         }
         // Objects are destroyed first, because the next checks end the process.
         self.clean_up(&mut run, &mut command).await;
         let checks = process.end(&noise).await;
         run.report.checks.extend(checks);
+        if let Some(type_name) = cancelled {
+            self.cancel_create(&mut run, &type_name).await;
+            self.clean_up(&mut run, &mut command).await;
+        }
         let mut report = run.report;
         report.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         process.describe(&mut report);
@@ -214,9 +219,21 @@ impl Operations {
         }
     }
 
+    /// Asks a new process to stop while it creates an object, because a provider that was asked may
+    /// refuse every later call.
+    async fn cancel_create(&self, run: &mut Run<'_>, type_name: &str) {
+        match self.restarted(run).await {
+            Ok(provider) => run.check_cancel(type_name, &*provider).await,
+            Err(why) => run.not_restarted(&why),
+        }
+    }
+
     /// Destroys the remaining objects with a new process, because the old one may have been asked
     /// to stop its work.
     async fn clean_up(&self, run: &mut Run<'_>, command: &mut Command<'_>) {
+        if run.stop.is_cancelled() {
+            run.report.stopped = Some("interrupted".to_owned());
+        }
         let objects = std::mem::take(&mut run.objects);
         if objects.is_empty() {
             return;
@@ -336,32 +353,88 @@ impl Run<'_> {
             let report = conformity::skipped(name, "the run was interrupted");
             return self.report.types.push(report);
         }
-        let schemas = self.schemas.clone();
-        let Some(schema) = schemas.resources.get(name) else {
+        let Some(schema) = self.schemas.resources.get(name) else {
             return;
         };
-        let (config, is_given) = match self.given(name, schema) {
-            Ok(Some(config)) => (Ok(config), true),
-            Ok(None) => (starter_value(&schema.block, &self.request.prefix), false),
-            Err(error) => (Err(error), true),
-        };
-        let config = match config {
-            Ok(config) => config,
+        let (config, is_given) = match self.config_of(name, schema) {
+            Ok(found) => found,
             Err(error) => {
                 let report = conformity::skipped(name, &format!("no configuration: {error}"));
                 return self.report.types.push(report);
             }
         };
         let subject = self.subject(provider, name, config.clone(), is_given);
-        let Some(checked) = conformity::check(subject).await else {
+        if let Some(checked) = conformity::check(subject).await {
+            let report = self.keep(checked, config);
+            self.report.types.push(report);
+        }
+    }
+
+    /// Checks a request to stop during a create.
+    async fn check_cancel(&mut self, name: &str, provider: &dyn Provider) {
+        let schema = self.schemas.resources.get(name);
+        // The checks of the type have used this configuration already.
+        let Some(Ok((config, is_given))) = schema.map(|of| self.config_of(name, of)) else {
             return;
         };
-        self.report.types.push(checked.report);
+        let subject = self.subject(provider, name, config.clone(), is_given);
+        if let Some(checked) = conformity::cancel(subject).await {
+            let report = self.keep(checked, config);
+            self.report.checks.extend(report.checks);
+        }
+    }
+
+    /// Records that a later launch failed, which the first one cannot show.
+    fn not_restarted(&mut self, why: &str) {
+        let skip = |why| Check::new("cancel", Status::Skipped, why);
+        if self.stop.is_cancelled() {
+            return self.report.checks.push(skip("the run was interrupted"));
+        }
+        let why = format!("ready at the first launch, but not at a later one: {why}");
+        self.report.checks.retain(|check| check.id != "start");
+        self.report
+            .checks
+            .push(Check::new("start", Status::Fail, why));
+        self.report
+            .checks
+            .push(skip("the provider did not start again"));
+    }
+
+    /// Keeps what checks of a type have left; returns their report.
+    fn keep(&mut self, checked: Checked, config: Value) -> TypeReport {
+        let type_name = &checked.report.type_name;
+        let object = checked.object;
+        let object = object.map(|object| (type_name.clone(), config, object));
+        self.objects.extend(object);
         self.report.leftovers.extend(checked.leftovers);
-        let objects = checked
-            .object
-            .map(|object| (name.to_owned(), config, object));
-        self.objects.extend(objects);
+        checked.report
+    }
+
+    /// Returns the first type whose objects can be created and destroyed, if a request to stop may
+    /// be checked with another one.
+    fn cancellable(&self, process: &Process<'_>) -> Option<String> {
+        // Remaining objects are destroyed first, with another end of the run.
+        let is_last = self.objects.is_empty() && Instant::now() < self.ends;
+        if !self.request.creates || !is_last || process.registers() {
+            return None;
+        }
+        let passes = |of: &&TypeReport| {
+            let is_passed = |id| {
+                let check = of.checks.iter().find(|check| check.id == id);
+                check.is_some_and(|check| check.status == Status::Pass)
+            };
+            is_passed("create") && is_passed("destroy")
+        };
+        let found = self.report.types.iter().find(passes)?;
+        Some(found.type_name.clone())
+    }
+
+    /// Returns the configuration of a type; true if it is the operator's, and not the starter.
+    fn config_of(&self, name: &str, schema: &Schema) -> Result<(Value, bool), GivenError> {
+        match self.given(name, schema)? {
+            Some(config) => Ok((config, true)),
+            None => Ok((starter_value(&schema.block, &self.request.prefix)?, false)),
+        }
     }
 
     /// Returns the operator's configuration of a type.

@@ -4,14 +4,40 @@ use cty::{Type, Value};
 use prost::Message;
 use proto::{Bytes, tfplugin6 as pb};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tonic::Status;
 
 use super::provider::{
     NONSENSE, bad, encoded, error, sent, thing, value, with, with_invalid_utf_8,
 };
+use crate::grpc_server::Fake;
+
+/// Duration of a slow create.
+const CREATE: Duration = Duration::from_secs(1);
 
 /// True after this process has destroyed the object, until it creates one.
 pub(super) static DESTROYED: AtomicBool = AtomicBool::new(false);
+
+/// Creates slowly; a request to stop ends the create of `obeys-stop`, and blocks that of
+/// `ignores-stop`.
+pub(super) async fn create_slowly(fake: &Fake, request: Bytes) -> Result<Bytes, Status> {
+    let decoded = pb::apply_resource_change::Request::decode(request.clone()).map_err(bad)?;
+    let creates = value(decoded.prior_state)?.is_null();
+    tokio::select! {
+        biased; // the request first
+        () = fake.stop.cancelled(), if creates => {}
+        () = tokio::time::sleep(CREATE), if creates => return apply(&fake.name, request),
+        else => return apply(&fake.name, request),
+    }
+    if &*fake.name == "ignores-stop" {
+        std::future::pending::<()>().await;
+    }
+    Ok(encoded(&pb::apply_resource_change::Response {
+        new_state: sent(&Value::null(thing()))?,
+        diagnostics: vec![error("the create was cancelled", "nothing exists")],
+        ..Default::default()
+    }))
+}
 
 pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;

@@ -38,6 +38,8 @@ pub(crate) struct Fake {
     end: CancellationToken,
     /// Cuts the connections while the process continues.
     pub(crate) cut: CancellationToken,
+    /// Set by a request to stop the current work.
+    pub(crate) stop: CancellationToken,
 }
 
 /// Listens, announces itself and serves until it is asked to end, unless the fault ignores that.
@@ -76,6 +78,7 @@ async fn serve(name: &str) -> std::io::Result<ExitCode> {
         name: name.into(),
         end: CancellationToken::new(),
         cut: CancellationToken::new(),
+        stop: CancellationToken::new(),
     };
     let (sender, connections) = tokio::sync::mpsc::channel(8);
     let tasks = TaskTracker::new();

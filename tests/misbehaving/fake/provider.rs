@@ -10,7 +10,7 @@ use prost::Message;
 use proto::{Bytes, tfplugin6 as pb};
 use tonic::Status;
 
-use super::apply::{DESTROYED, apply};
+use super::apply::{DESTROYED, apply, create_slowly};
 use crate::grpc_server::Fake;
 use crate::{count, flood, panic_like_go};
 
@@ -103,6 +103,10 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
             let all: Vec<Vec<u8>> = (0..64).map(|_| vec![1; 64 << 20]).collect();
             drop(all);
         }
+        ("obeys-stop" | "ignores-stop", "ApplyResourceChange") => {
+            return create_slowly(fake, request).await;
+        }
+        ("never-answers-stop", "StopProvider") => std::future::pending().await,
         ("floods-in-apply", "ApplyResourceChange") => flood(1_000_000),
         ("hangs-up-in-apply", "ApplyResourceChange") => {
             eprintln!("[WARN] the connection is cut");
@@ -154,6 +158,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         }
         "StopProvider" => {
             count("stops");
+            fake.stop.cancel();
             Ok(encoded(&pb::stop_provider::Response::default()))
         }
         _ => Err(Status::unimplemented(format!("{method} is not for a fake"))),

@@ -167,7 +167,7 @@ impl<'p> Process<'p> {
     }
 
     /// Returns true if the plugin registers at a socket of its host, without a handshake.
-    fn registers(&self) -> bool {
+    pub(super) fn registers(&self) -> bool {
         let found = self.view().and_then(|view| view.found);
         let dialect = found.and_then(|found| found.dialect);
         dialect.is_some_and(|dialect| dialect.starts_with(PLUGIN_PATH_DIALECT))

@@ -1,0 +1,165 @@
+//! Check of a request to stop that reaches the provider while it creates an object.
+
+use super::compare::of_call;
+use super::steps::{Outcome, Unplanned};
+use super::{Checked, Subject, TypeRun};
+use calls::{CallContext, ProviderError};
+use conform::TypeReport;
+use model::duration;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Time between the begin of the create and the request.
+const HEAD_START: Duration = Duration::from_millis(100);
+
+/// Answer to a request to stop.
+struct Answered {
+    sent: Instant,
+    answer: Result<(), ProviderError>,
+    took: Duration,
+}
+
+/// Creates an object and asks the provider to stop meanwhile. The process must be one of its own,
+/// because it may refuse all later calls. Returns `None` if the provider has no such type.
+pub async fn cancel(subject: Subject<'_>) -> Option<Checked> {
+    let mut run = TypeRun::new(subject)?;
+    run.cancel().await;
+    Some(Checked {
+        report: TypeReport {
+            type_name: run.subject.type_name.to_owned(),
+            checks: run.checks,
+        },
+        object: run.object,
+        leftovers: run.leftovers,
+    })
+}
+
+impl TypeRun<'_> {
+    async fn cancel(&mut self) {
+        let config = self.config.clone();
+        let planned = match self.plan(None, &config, None).await {
+            Ok(planned) => planned,
+            Err(Unplanned::Refused(why) | Unplanned::Broken(why)) => {
+                let why = format!("another object cannot be planned: {why}");
+                return self.skip("cancel", why);
+            }
+        };
+        let began = Instant::now();
+        let create = async {
+            let outcome = self.apply(None, &planned, &config).await;
+            (outcome, Instant::now())
+        };
+        let ((outcome, ended), answered) = tokio::join!(create, self.ask_to_stop());
+        if outcome.is_unknown {
+            self.may_exist(&outcome);
+        }
+        self.object = outcome.applied.as_ref().and_then(|a| self.object_of(a));
+        if matches!(answered.answer, Err(ProviderError::Unsupported { .. })) {
+            return self.skip("cancel", "the provider has no such request");
+        }
+        let result = cancelled(&outcome, began, ended, &answered);
+        self.result("cancel", result);
+    }
+
+    async fn ask_to_stop(&self) -> Answered {
+        sleep(HEAD_START).await;
+        // An interruption of the run must not drop the request.
+        let ctx = CallContext {
+            deadline: Some(self.subject.call_deadline),
+            ..CallContext::default()
+        };
+        let sent = Instant::now();
+        let answer = self.subject.provider.stop(&ctx).await;
+        let took = sent.elapsed();
+        Answered { sent, answer, took }
+    }
+}
+
+/// Judges a create and the request to stop during it.
+fn cancelled(
+    outcome: &Outcome,
+    began: Instant,
+    ended: Instant,
+    answered: &Answered,
+) -> Result<String, String> {
+    let text = |time: Duration| duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let took = text(answered.took);
+    if let Err(error) = &answered.answer {
+        return Err(of_call(error));
+    }
+    let end = match &outcome.failure {
+        Some(why) if outcome.is_unknown => {
+            return Err(format!("the create did not end with an answer: {why}"));
+        }
+        Some(why) if outcome.applied.is_some() && !outcome.is_refused() => {
+            return Err(format!("the answer of the create breaks a rule: {why}"));
+        }
+        Some(why) => format!("with an error: {why}"),
+        None => "with an object".to_owned(),
+    };
+    Ok(match ended < answered.sent {
+        // A create that is this fast leaves nothing to stop.
+        true => format!(
+            "answered in {took}; the create had ended before, after {}",
+            text(ended - began)
+        ),
+        false => format!(
+            "answered in {took}; the create ended {} after the request, {end}",
+            text(ended - answered.sent)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(failure: Option<&str>, is_unknown: bool) -> Outcome {
+        Outcome {
+            applied: None,
+            received: None,
+            is_legacy: false,
+            failure: failure.map(str::to_owned),
+            is_unknown,
+        }
+    }
+
+    #[test]
+    fn create_must_end_with_an_answer_after_the_request() {
+        let began = Instant::now();
+        let at = |ms| began + Duration::from_millis(ms);
+        for (outcome, ended, expected) in [
+            (
+                outcome(None, false),
+                at(40),
+                Ok("answered in 3 ms; the create had ended before, after 40 ms"),
+            ),
+            (
+                outcome(None, false),
+                at(350),
+                Ok("answered in 3 ms; the create ended 250 ms after the request, with an object"),
+            ),
+            (
+                outcome(Some("cancelled"), false),
+                at(105),
+                Ok(
+                    "answered in 3 ms; the create ended 5 ms after the request, with an error: cancelled",
+                ),
+            ),
+            (
+                outcome(Some("no answer"), true),
+                at(9_000),
+                Err("the create did not end with an answer: no answer"),
+            ),
+        ] {
+            let answered = Answered {
+                sent: at(100),
+                answer: Ok(()),
+                took: Duration::from_millis(3),
+            };
+            let result = cancelled(&outcome, began, ended, &answered);
+            let result = result.as_deref().map_err(String::as_str);
+            assert_eq!(result, expected);
+        }
+    }
+}
