@@ -2,7 +2,8 @@
 //! test. The test writes them as a list into `answers.json` in `FAKE_PLUGIN_DIR`: `call` (`create`,
 //! `update`, `delete` or `read`), optionally `name` (only objects of this name), `answer` (see
 //! [`Answer::object`]), `error` (adds an error to the answer), optionally `unreadable_identity`.
-//! Other calls are answered correctly. Objects of `answers-nested` have the nested block `rule`, too.
+//! Other calls are answered correctly. Objects of `answers-nested` have the nested block `rule`,
+//! too.
 
 use cty::{Type, Value};
 use prost::Message;
