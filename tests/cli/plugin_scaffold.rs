@@ -1,4 +1,5 @@
-//! Tests of `plugin scaffold`: its block is formatted and valid, and has no effect of its own.
+//! Tests of `plugin new`, `plugin scaffold` and `plugin docs`: their output is complete, and has no
+//! effect of its own.
 
 use crate::support::Workspace;
 
@@ -58,4 +59,28 @@ fn documentation_of_a_provider_has_a_page_for_each_of_its_types() {
     let again = w.run(&["plugin", "docs", "bundled/lab", "--out", "docs", "--json"]);
     assert_eq!(again.expect(0).result()["changed"], 0);
     assert!(w.read("docs/index.md").contains("- `lab_session`\n"));
+}
+
+#[test]
+fn new_crate_has_the_commands_for_its_hosts() {
+    let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/sdk");
+    for (flags, usage, other) in [
+        (&[][..], "dev_overrides", "BLUELINK"),
+        (&["--bluelink"], "BLUELINK", "dev_overrides"),
+    ] {
+        let w = Workspace::new(&[]);
+        w.run(&[&["plugin", "new", "notes", "--sdk", sdk], flags].concat())
+            .expect(0);
+        let file = |name: &str| w.read(&format!("terraform-provider-notes/{name}"));
+        let readme = file("README.md");
+        assert!(
+            readme.contains(usage) && !readme.contains(other),
+            "{readme}"
+        );
+        for name in ["Cargo.toml", "README.md", "src/main.rs", "example/main.tf"] {
+            assert!(!file(name).contains("{{"), "{name}");
+        }
+        let again = w.run(&["plugin", "new", "notes", "--sdk", sdk]);
+        assert!(again.stderr.contains("exists already"), "{again:?}");
+    }
 }

@@ -13,7 +13,9 @@ mod reply;
 mod resource;
 mod serve;
 mod server;
+mod test_host;
 mod unsupported;
 mod value;
 
 pub(crate) use serve::serve;
+pub(crate) use test_host::TestHost;

@@ -23,7 +23,7 @@ use crate::validate::{SchemaError, SchemaFlaw};
 
 /// Service of one provider for one host.
 pub(super) struct Server {
-    service: Service,
+    pub(super) service: Service,
     host: Host,
     configured: Configured,
     /// Resource types by their Bluelink names: `lab/server`.
@@ -80,7 +80,7 @@ impl Server {
     }
 
     /// Runs a call as a task, with the provider configuration that the call carries.
-    async fn configured<T, F>(
+    pub(super) async fn configured<T, F>(
         &self,
         context: Option<ProviderContext>,
         call: impl FnOnce(Context) -> F + Send + 'static,
@@ -96,6 +96,13 @@ impl Server {
             call(cx).await
         };
         self.service.run(work).await
+    }
+
+    /// Returns a resource type by its name in protocol 6, such as `lab_server`.
+    pub(super) fn kind_of(&self, name: &str) -> Outcome<Arc<Kind>> {
+        let provider = self.service.provider.item.name();
+        let r#type = wire_name(provider, name).map_err(Failure::of)?;
+        self.kind(Some(shared::ResourceType { r#type }))
     }
 
     fn kind(&self, of: Option<shared::ResourceType>) -> Outcome<Arc<Kind>> {

@@ -11,6 +11,7 @@
 //! # }
 //! ```
 
+mod bluelink;
 mod connect;
 mod ephemeral;
 mod migrations;

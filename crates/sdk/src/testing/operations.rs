@@ -5,6 +5,7 @@ use cty::{Type, Value};
 use proto::tfplugin6 as pb;
 use serde_json::Value as Json;
 
+use super::bluelink;
 use super::start::{TestProvider, accepted, ask};
 use crate::codec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_from_wire};
@@ -148,6 +149,9 @@ impl TestProvider {
     /// # Errors
     /// As [`TestProvider::configure`].
     pub async fn configure_value(&self, value: Value) -> Result<Diagnostics, Failure> {
+        if let Some(host) = self.bluelink() {
+            return host.configure(&value).map(|()| Diagnostics::new());
+        }
         let entry = &self.service.provider;
         let config = Some(codec::encode(&value, &entry.ty)?);
         let request = pb::validate_provider_config::Request {
@@ -264,6 +268,10 @@ impl TestProvider {
         config: Json,
     ) -> Result<Changed, Failure> {
         let entry = self.service.resource(type_name)?;
+        if let Some(host) = self.bluelink() {
+            let config = config_value(type_name, &entry.schema, config)?;
+            return bluelink::apply(host, type_name, prior, config).await;
+        }
         let replaced = match prior {
             Some(object) if object.tainted => true,
             Some(_) => !self
@@ -298,6 +306,9 @@ impl TestProvider {
     /// # Errors
     /// The plan failed.
     pub async fn destroy(&self, object: &Instance) -> Result<Changed, Failure> {
+        if let Some(host) = self.bluelink() {
+            return Ok(bluelink::destroy(host, object).await);
+        }
         let entry = self.service.resource(&object.type_name)?;
         let nothing = Value::null(entry.ty.clone());
         let plan = self.plan_value(&entry, Some(object), nothing).await?;
@@ -347,6 +358,9 @@ impl TestProvider {
     /// # Errors
     /// The read failed.
     pub async fn read(&self, object: &Instance) -> Result<Option<Instance>, Failure> {
+        if let Some(host) = self.bluelink() {
+            return bluelink::read(host, object).await;
+        }
         let entry = self.service.resource(&object.type_name)?;
         let request = pb::read_resource::Request {
             type_name: object.type_name.clone(),
@@ -375,6 +389,9 @@ impl TestProvider {
     /// # Errors
     /// The import or the read failed, or there is no such object.
     pub async fn import(&self, type_name: &str, id: &str) -> Result<Instance, Failure> {
+        if let Some(host) = self.bluelink() {
+            return bluelink::import(host, type_name, id).await;
+        }
         let request = pb::import_resource_state::Request {
             type_name: type_name.to_owned(),
             id: id.to_owned(),

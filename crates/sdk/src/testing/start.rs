@@ -15,6 +15,7 @@ use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
 use super::connect::connect;
+use crate::bluelink::TestHost;
 use crate::diagnostics::{Diagnostics, Failure};
 use crate::provider::Provider;
 use crate::serve::{MESSAGE_LIMIT, Options, serve_with};
@@ -24,18 +25,20 @@ use crate::service::Service;
 const START: Duration = Duration::from_secs(20);
 
 /// Way to the provider.
-enum Link {
+pub(super) enum Link {
     /// Calls of the service in this process.
     Local,
     /// Calls over a socket.
     Remote(ProviderClient<Channel>),
+    /// Calls of a Bluelink host in this process.
+    Bluelink(Box<TestHost>),
 }
 
 /// Provider under test. It ends when the value is dropped.
 pub struct TestProvider {
     /// Service of the same provider in this process; over a socket, only its schemas are used.
     pub(super) service: Service,
-    link: Link,
+    pub(super) link: Link,
     end: CancellationToken,
     _process: Option<Child>,
     _folder: Option<tempfile::TempDir>,
@@ -70,6 +73,22 @@ impl TestProvider {
     /// The provider has a mistake that [`crate::internal_validate`] reports.
     pub fn in_process(provider: impl Provider) -> Result<TestProvider, Failure> {
         TestProvider::new(Arc::new(provider))
+    }
+
+    /// Calls the provider in this process as a Bluelink host does: the host plans by the schema,
+    /// has one configuration for each call, and stores nothing of a failed deploy. For applies,
+    /// reads, imports and destroys of resources. A mistake in the configuration is reported by the
+    /// first call that uses it.
+    ///
+    /// # Errors
+    /// As [`TestProvider::in_process`].
+    pub fn bluelink_plugin(provider: impl Provider) -> Result<TestProvider, Failure> {
+        let provider: Arc<dyn Provider> = Arc::new(provider);
+        let mut test = TestProvider::new(provider.clone())?;
+        let service = Service::new(provider, TaskTracker::new(), test.end.clone());
+        let host = service.and_then(TestHost::new).map_err(Failure::of)?;
+        test.link = Link::Bluelink(Box::new(host));
+        Ok(test)
     }
 
     fn new(provider: Arc<dyn Provider>) -> Result<TestProvider, Failure> {
@@ -170,6 +189,11 @@ impl TestProvider {
         let answered = match &self.link {
             Link::Local => local(&self.service, request).await,
             Link::Remote(client) => remote(client.clone(), request).await,
+            Link::Bluelink(_) => {
+                let why =
+                    "a test of a Bluelink plugin applies, reads, imports and destroys resources";
+                Err(Status::unimplemented(why))
+            }
         };
         answered.map(Response::into_inner).map_err(|status| {
             Failure::new(

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod afternoon;
+mod bluelink;
 mod context;
 mod ephemeral;
 mod fields;
