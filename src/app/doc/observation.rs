@@ -15,7 +15,7 @@ const LISTED: usize = 8;
 /// Cells of the time axis.
 const AXIS_CELLS: usize = 40;
 
-/// Cell of the existence.
+/// Returns the cell of the column EXISTS.
 pub fn exists_cell(o: Option<&Observation>) -> Line {
     o.map_or_else(Line::new, |o| match o.exists {
         true => line(Role::Dim, "yes"),
@@ -61,7 +61,8 @@ fn aspect_role(aspect: DriftAspect) -> Role {
     }
 }
 
-/// Returns the time of the oldest of the newest reads, and the number of objects never read.
+/// Returns the time of the newest read of the object that was read least recently, and the number
+/// of objects that were never read.
 pub fn oldest_read(rows: &[StateRow]) -> (Option<UnixMs>, usize) {
     let managed = || rows.iter().filter(|r| !r.data);
     let reads = managed().filter_map(|r| r.observation.as_ref());

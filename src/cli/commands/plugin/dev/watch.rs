@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Interval between two looks, and the time without a change after which all files are saved.
+/// Interval between two scans, and the time without a change after which all files are saved.
 const INTERVAL: Duration = Duration::from_millis(300);
 
 /// Most files that are watched.
@@ -18,7 +18,7 @@ const SKIPPED: [&str; 3] = ["target", "node_modules", "vendor"];
 
 type Files = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
-/// Files below some directories, as they were at the last look.
+/// Files below some directories, as they were at the last scan.
 pub(super) struct Sources {
     directories: Vec<PathBuf>,
     /// File that the build writes, which is no source.
@@ -28,7 +28,7 @@ pub(super) struct Sources {
 
 impl Sources {
     pub(super) fn new(directories: Vec<PathBuf>, built: Option<PathBuf>) -> Self {
-        // An error appears again at the next look, which can report it.
+        // An error appears again at the next scan, which can report it.
         let files = files(&directories, built.as_deref()).ok();
         Self {
             directories,
@@ -47,12 +47,12 @@ impl Sources {
             tokio::time::sleep(INTERVAL).await;
             let (directories, built) = (self.directories.clone(), self.built.clone());
             // Reading many directories would block the other tasks of this thread.
-            let look = tokio::task::spawn_blocking(move || files(&directories, built.as_deref()));
-            let now = match look.await {
+            let scan = tokio::task::spawn_blocking(move || files(&directories, built.as_deref()));
+            let now = match scan.await {
                 Ok(found) => found?,
-                Err(error) => return Err(CliError::io(format!("cannot look at files: {error}"))),
+                Err(error) => return Err(CliError::io(format!("cannot scan the watched directories: {error}"))),
             };
-            // Tools save several files one after the other, so that two looks must agree.
+            // Tools save several files one after the other, so that two scans must agree.
             let is_settled = seen.as_ref() == Some(&now);
             if is_settled && self.files.as_ref() != Some(&now) {
                 self.files = Some(now);
@@ -74,7 +74,7 @@ fn files(directories: &[PathBuf], built: Option<&Path>) -> Result<Files, CliErro
         for entry in std::fs::read_dir(&directory).map_err(failed)? {
             let Ok(entry) = entry else { continue };
             let (path, name) = (entry.path(), entry.file_name());
-            // A file may be removed between the list and this look.
+            // A file may be removed between the list and this call.
             let Ok(about) = entry.metadata() else {
                 continue;
             };
