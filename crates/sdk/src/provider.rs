@@ -118,8 +118,8 @@ pub trait Resource: Send + Sync + 'static {
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure>;
 
     /// Returns true if a created or updated object is stable, so that dependent operations can
-    /// start. It is called repeatedly, with pauses. An error, or one hour without success, leaves
-    /// the object tainted.
+    /// start. It is called repeatedly, with pauses. An error, or one hour without success, fails
+    /// the operation; a host then stores a created object as tainted, and keeps an updated one.
     async fn is_stable(&self, _cx: &Context, _state: &State) -> Result<bool, Failure> {
         Ok(true)
     }

@@ -23,7 +23,7 @@ pub enum SchemaFlaw {
     #[error("is declared twice")]
     Twice,
     /// The name has other characters, or begins with a digit.
-    #[error("a name has lower-case letters, digits and underscores, and begins with no digit")]
+    #[error("use lower-case letters, digits and underscores in a name, and do not begin with a digit")]
     Name,
     /// Hosts use the name themselves.
     #[error("the name is reserved for the configuration language")]
@@ -58,7 +58,7 @@ pub enum SchemaFlaw {
     #[error("identity cannot change: it must be `replaces`, and `stable` if it is computed")]
     IdentityChanges,
     /// The attribute cannot be a part of the identity.
-    #[error("only strings, numbers, bools and lists of them that are stored can be identity")]
+    #[error("only a stored string, number, bool or list of these can be part of the identity")]
     Identity,
     /// The objects of a collection must have one type.
     #[error("a collection of objects cannot have attributes of the type \"any\"")]
@@ -115,7 +115,7 @@ impl std::fmt::Display for SchemaError {
 /// attributes, defaults, attributes of types without an update, time limits, and state upgraders.
 /// Call it in a test of the provider. A provider with mistakes does not start.
 ///
-/// Reads and deletes need no check, because the traits require them.
+/// A type without a read or a delete needs no check, because it does not compile.
 pub fn internal_validate(provider: &dyn Provider) -> Vec<SchemaError> {
     let mut check = Check::default();
     check.name("the provider", provider.name());

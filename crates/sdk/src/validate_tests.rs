@@ -103,8 +103,8 @@ fn s4_03_mistakes_in_attributes_are_reported_with_their_place() {
         ..Attr::string("b")
     };
     let cases = [
-        (Attr::string("Name"), "Name: a name has lower-case letters"),
-        (Attr::string("1st"), "1st: a name has lower-case letters"),
+        (Attr::string("Name"), "Name: use lower-case letters"),
+        (Attr::string("1st"), "1st: use lower-case letters"),
         (
             neither,
             "b: an attribute must be required, optional or computed",

@@ -1,5 +1,6 @@
 //! Testing kit: plans and applies configurations of a provider as a host does, in this process or
-//! over the real protocol, and checks the answers by the rules of hosts.
+//! over the real protocol, and checks the answers as hosts do: an applied object must match its
+//! plan, without unknown values.
 //!
 //! ```
 //! # use sdk::{TypedProvider, testing::TestProvider};

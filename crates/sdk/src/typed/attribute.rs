@@ -7,7 +7,7 @@ use cty::{Number, Path, Type, Value};
 use super::model::{Mismatch, Model};
 use crate::schema::{Attr, AttrType, Nested, Nesting};
 
-/// Who sets an attribute.
+/// Source of an attribute's value: the configuration, the provider, or either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// The configuration must set it.
@@ -38,7 +38,7 @@ pub enum Presence {
             BTreeSet or BTreeMap<String, _> of them"
 )]
 pub trait AttributeType: Sized + Send + Sync + 'static {
-    /// Who sets the attribute.
+    /// Source of the attribute's value.
     const PRESENCE: Presence = Presence::Required;
 
     /// Returns the type in a schema.

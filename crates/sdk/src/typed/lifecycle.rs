@@ -110,7 +110,7 @@ pub trait Lifecycle: Named {
 #[async_trait]
 pub trait Updatable: Lifecycle {
     /// Updates an object in place. If it fails half-way, the state keeps exactly the attributes
-    /// that were committed with [`Update::commit`], so that the next apply makes the rest.
+    /// that were committed with [`Update::commit`], so that the next apply completes the rest.
     async fn update(
         cx: &Context,
         client: &Self::Client,
