@@ -23,7 +23,9 @@ pub enum SchemaFlaw {
     #[error("is declared twice")]
     Twice,
     /// The name has other characters, or begins with a digit.
-    #[error("use lower-case letters, digits and underscores in a name, and do not begin with a digit")]
+    #[error(
+        "use lower-case letters, digits and underscores in a name, and do not begin with a digit"
+    )]
     Name,
     /// Hosts use the name themselves.
     #[error("the name is reserved for the configuration language")]

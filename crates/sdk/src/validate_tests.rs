@@ -135,7 +135,7 @@ fn s4_03_mistakes_in_attributes_are_reported_with_their_place() {
         ),
         (
             Attr::strings("b").replaces().identity(),
-            "b: only strings, numbers, bools",
+            "b: only a stored string, number, bool",
         ),
         (Attr::string("b").identity(), "b: identity cannot change"),
         (

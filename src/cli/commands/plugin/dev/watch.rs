@@ -50,7 +50,11 @@ impl Sources {
             let scan = tokio::task::spawn_blocking(move || files(&directories, built.as_deref()));
             let now = match scan.await {
                 Ok(found) => found?,
-                Err(error) => return Err(CliError::io(format!("cannot scan the watched directories: {error}"))),
+                Err(error) => {
+                    return Err(CliError::io(format!(
+                        "cannot scan the watched directories: {error}"
+                    )));
+                }
             };
             // Tools save several files one after the other, so that two scans must agree.
             let is_settled = seen.as_ref() == Some(&now);
