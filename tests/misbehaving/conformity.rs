@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::launch_fault_table::{FAILING, Row as LaunchRow};
+use crate::fake_names::NAMES;
 use crate::observed_run::{FaultWorkspace, Observations, assert_contains, for_each_row};
 
 /// A fake, the check that must fail, and words of its evidence.
@@ -10,6 +11,7 @@ type Row = (&'static str, &'static str, &'static str);
 
 const FAULTS: &[Row] = &[
     // Before an object exists, or at a later launch.
+    ("fifth", "start", "the caches are cold"),
     ("replaces-itself", "start", "but not at a later one"),
     ("never", "start", "cannot be read: permission denied"),
     ("protocol-5", "start", "GetSchema is not for a fake"),
@@ -85,6 +87,11 @@ const FAULTS: &[Row] = &[
     ),
     ("destroy-endless", "destroy", "it is not gone"),
     (
+        "blind-read",
+        "read-after-destroy",
+        "but an import does not: no such thing",
+    ),
+    (
         "answers-otherwise",
         "functions",
         "ticket: was 1, and then 2",
@@ -106,12 +113,22 @@ const FAULTLESS: &[&str] = &[
     "tcp",
     "without-tls",
     "schema-large",
+    "schema-without-provider",
     "stdout-closed-later",
     "grandchild-in-use",
     "obeys-stop",
     // Temporary refusals that calls repeat.
     "busy-in-plan",
     "throttled-in-stage",
+];
+
+/// Fakes of other tests, with the reason that they are in no table.
+const OTHERS: &[(&str, &str)] = &[
+    ("answers", "its faults are chosen by a test"),
+    ("answers-nested", "its faults are chosen by a test"),
+    ("grandchild-away", "its daemon outlives every run"),
+    ("takes-all-memory-in-apply", "it needs a control group"),
+    ("takes-memory-in-apply", "it needs a limit of its own"),
 ];
 
 /// Chosen answers of the fake `answers`: call, answer, error, the check that must fail, and words
@@ -216,6 +233,27 @@ fn fault_of_each_fake_fails_the_check_of_its_rule() {
             assert_fails(&conform(&bench, OBJECTS, &[]), check, words);
         },
     );
+}
+
+#[test]
+fn each_fake_is_in_a_table_or_has_a_reason() {
+    let launches = FAILING.iter().filter(|row| row.file.is_none());
+    let mut listed: Vec<&str> = launches.map(|row| row.fake).collect();
+    listed.extend(FAULTS.iter().map(|(fake, _, _)| fake));
+    listed.extend(FAULTLESS);
+    listed.extend(OTHERS.iter().map(|(fake, _)| fake));
+    listed.sort_unstable();
+    listed.dedup();
+    assert_eq!(listed, NAMES);
+}
+
+#[test]
+fn memory_and_start_above_their_limits_fail() {
+    let bench = FaultWorkspace::new("takes-memory-in-apply");
+    let limits = ["--memory-limit", "200", "--start-limit", "0s"];
+    let seen = conform(&bench, &[OBJECTS, &limits].concat(), &[]);
+    assert_fails(&seen, "memory", "limit 200 MiB");
+    assert_fails(&seen, "start-time", "limit 0 ms");
 }
 
 #[test]

@@ -8,6 +8,8 @@
 mod conformity;
 mod crashes_and_kills;
 mod failing_applies;
+#[path = "fake/names.rs"]
+mod fake_names;
 mod faults_in_calls;
 mod launch_fault_table;
 mod launch_faults;

@@ -8,6 +8,7 @@ use super::compare::{
 use super::steps::Outcome;
 use crate::stage::managed::{self, Planned, Prior};
 use calls::ProviderError;
+use conform::Status;
 use cty::Value;
 use model::Action;
 use provider::{ImportRequest, Imported};
@@ -223,16 +224,8 @@ impl TypeRun<'_> {
         let Some(object) = self.object.clone().filter(|_| !self.is_over()) else {
             return;
         };
-        let id = id_of(&object.value);
-        let identity = object.identity.clone();
-        if id.is_none() && identity.is_none() {
+        let Some(request) = self.import_request(&object) else {
             return self.skip("import", "the object has neither an id nor an identity");
-        }
-        // The protocol allows an id or an identity in a request, and not both.
-        let request = ImportRequest {
-            type_name: self.subject.type_name.to_owned(),
-            identity: identity.filter(|_| id.is_none()),
-            id: id.unwrap_or_default(),
         };
         let answer = self.subject.provider.import(request, &self.context()).await;
         let imported = match answer {
@@ -253,6 +246,36 @@ impl TypeRun<'_> {
             Some(result) => drop(self.result("import", result)),
             // Some types are imported by another text than their id.
             None => self.skip("import", "no object was found by the id of the created one"),
+        }
+    }
+
+    /// Returns the request to import an object, if it has an id or an identity.
+    fn import_request(&self, object: &Prior) -> Option<ImportRequest> {
+        let id = id_of(&object.value);
+        // The protocol allows an id or an identity in a request, and not both.
+        let identity = object.identity.clone().filter(|_| id.is_none());
+        (id.is_some() || identity.is_some()).then(|| ImportRequest {
+            type_name: self.subject.type_name.to_owned(),
+            identity,
+            id: id.unwrap_or_default(),
+        })
+    }
+
+    /// Returns the answer to an import that finds a destroyed object no more, although the one
+    /// before the destroy has found it.
+    pub(super) async fn import_of_destroyed(&self, object: &Prior) -> Option<String> {
+        let mut checks = self.checks.iter();
+        checks.find(|check| check.id == "import" && check.status == Status::Pass)?;
+        let request = self.import_request(object)?;
+        let answer = self.subject.provider.import(request, &self.context()).await;
+        // A failed call says nothing about the object.
+        let answer = answer.ok()?;
+        match first_error(&answer.diagnostics) {
+            Some(why) => Some(why),
+            None if self.imported(object, &answer.imported).await == Ok(None) => {
+                Some("no object".to_owned())
+            }
+            None => None,
         }
     }
 

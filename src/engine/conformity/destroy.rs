@@ -27,25 +27,35 @@ impl TypeRun<'_> {
         }
         // Without an object here, no clean-up follows if a later check fails.
         self.object = None;
-        match self.read_object(&object).await {
-            Ok(None) => self.pass("read-after-destroy", "the object does not exist"),
-            Ok(Some(read)) => match difference(self.schema, &object.value, &read.value) {
-                // Indistinguishable from a read that never looks at the target system.
-                None => self.skip(
-                    "read-after-destroy",
-                    "the read returns the recorded object, as types do that exist in states alone",
-                ),
-                Some(text) => self.fail(
-                    "read-after-destroy",
-                    format!("the read still returns an object: {text}"),
-                ),
-            },
-            Err(why) => self.fail("read-after-destroy", why),
-        }
+        self.read_after_destroy(&object).await;
         // Somebody else may destroy an object between a read and a destroy.
         let again = self.destroy_object(&object).await;
         let again = again.map(|()| "the second destroy has no errors".to_owned());
         self.result("destroy-again", again);
+    }
+
+    async fn read_after_destroy(&mut self, object: &Prior) {
+        let id = "read-after-destroy";
+        let read = match self.read_object(object).await {
+            Ok(None) => return self.pass(id, "the object does not exist"),
+            Ok(Some(read)) => read,
+            Err(why) => return self.fail(id, why),
+        };
+        if let Some(text) = difference(self.schema, &object.value, &read.value) {
+            return self.fail(id, format!("the read still returns an object: {text}"));
+        }
+        // Types that exist in states alone return the recorded object, too. An import tells them
+        // apart, because it finds nothing any more only if it looks at the target system.
+        match self.import_of_destroyed(object).await {
+            Some(why) => self.fail(
+                id,
+                format!("the read returns the recorded object, but an import does not: {why}"),
+            ),
+            None => self.skip(
+                id,
+                "the read returns the recorded object, as types do that exist in states alone",
+            ),
+        }
     }
 
     pub(super) async fn destroy_object(&self, object: &Prior) -> Result<(), String> {

@@ -43,6 +43,10 @@ pub struct ConformRequest {
     pub call_deadline: Duration,
     /// Deadline of the run.
     pub deadline: Duration,
+    /// Longest start that passes.
+    pub start_limit: Duration,
+    /// Largest memory of the process that passes, in MiB.
+    pub memory_limit_mib: u64,
 }
 
 /// Error of a request to check a provider.
@@ -89,7 +93,7 @@ impl Operations {
             },
             objects: Vec::new(),
         };
-        let process = Process::new(&self.pool, &self.bus, &request.plugin);
+        let process = Process::new(&self.pool, &self.bus, request);
         let mut cancelled = None;
         if let Some(provider) = self.started(&mut run, &process).await {
             run.schemas = provider.schema(&CallContext::general(&run.stop)).await?;

@@ -3,6 +3,7 @@
 use cty::{Type, Value};
 use prost::Message;
 use proto::{Bytes, tfplugin6 as pb};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tonic::Status;
@@ -17,6 +18,30 @@ const CREATE: Duration = Duration::from_secs(1);
 
 /// True after this process has destroyed the object, until it creates one.
 pub(super) static DESTROYED: AtomicBool = AtomicBool::new(false);
+
+/// Object of the newest apply; null after a destroy.
+static OBJECT: Mutex<Option<Value>> = Mutex::new(None);
+
+/// Imports the object, as long as it exists.
+pub(super) fn import() -> Result<Bytes, Status> {
+    let object = OBJECT.lock().map_err(bad)?.clone();
+    let mut reply = pb::import_resource_state::Response::default();
+    match object.filter(|object| !object.is_null()) {
+        Some(object) => {
+            reply
+                .imported_resources
+                .push(pb::import_resource_state::ImportedResource {
+                    type_name: "fake_thing".to_owned(),
+                    state: sent(&object)?,
+                    ..Default::default()
+                })
+        }
+        None => reply
+            .diagnostics
+            .push(error("no such thing", "it was destroyed")),
+    }
+    Ok(encoded(&reply))
+}
 
 /// Creates slowly; a request to stop ends the create of `obeys-stop`, and blocks that of
 /// `ignores-stop`.
@@ -48,6 +73,9 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
         with(&planned, "id", Value::string("made"))
     };
     DESTROYED.store(planned.is_null(), Ordering::Relaxed);
+    if let Ok(mut object) = OBJECT.lock() {
+        *object = Some(made.clone());
+    }
     let mut reply = pb::apply_resource_change::Response {
         new_state: sent(&made)?,
         ..Default::default()

@@ -6,6 +6,7 @@ mod apply;
 mod chosen_answers;
 mod grpc_server;
 mod launch_faults;
+mod names;
 mod provider;
 mod socket;
 
@@ -107,6 +108,11 @@ fn main() -> ExitCode {
         eprintln!("usage: fake-plugin MISBEHAVIOUR; see tests/misbehaving/fake");
         return ExitCode::from(64);
     };
+    // A fake without an entry would be missing in the tests that cover all of them.
+    if !names::NAMES.contains(&&*name) {
+        eprintln!("no fake {name:?} in tests/misbehaving/fake/names.rs");
+        return ExitCode::from(64);
+    }
     count("launches");
     match launch_faults::run_launch_fault(&name) {
         Some(code) => code,

@@ -107,6 +107,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
             return create_slowly(fake, request).await;
         }
         ("never-answers-stop", "StopProvider") => std::future::pending().await,
+        ("takes-memory-in-apply", "ApplyResourceChange") => drop(vec![1_u8; 256 << 20]),
         ("floods-in-apply", "ApplyResourceChange") => flood(1_000_000),
         ("hangs-up-in-apply", "ApplyResourceChange") => {
             eprintln!("[WARN] the connection is cut");
@@ -140,7 +141,8 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         "ConfigureProvider" => configure(name),
         "ValidateResourceConfig" => Ok(encoded(&pb::validate_resource_config::Response::default())),
         "UpgradeResourceState" => upgrade(request),
-        "ReadResource" => read(request),
+        "ReadResource" => read(name, request),
+        "ImportResourceState" if name == "blind-read" => super::apply::import(),
         "PlanResourceChange" => plan(name, request),
         "ApplyResourceChange" => apply(name, request),
         // Returns another value for each call, although the arguments are equal.
@@ -313,11 +315,12 @@ fn upgrade(request: Bytes) -> Result<Bytes, Status> {
     }))
 }
 
-fn read(request: Bytes) -> Result<Bytes, Status> {
+fn read(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let request = pb::read_resource::Request::decode(request).map_err(bad)?;
     let new_state = match DESTROYED.load(Ordering::Relaxed) {
-        true => sent(&Value::null(thing()))?,
-        false => request.current_state,
+        // This fake never looks at the object.
+        true if name != "blind-read" => sent(&Value::null(thing()))?,
+        _ => request.current_state,
     };
     Ok(encoded(&pb::read_resource::Response {
         new_state,

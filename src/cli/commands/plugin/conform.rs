@@ -110,6 +110,8 @@ async fn checked(
         creates: args.yes,
         call_deadline: args.call_deadline,
         deadline: args.deadline,
+        start_limit: args.start_limit,
+        memory_limit_mib: args.memory_limit,
     };
     engine.conform(&request).await.map(Ok)
 }

@@ -1,5 +1,6 @@
 //! Checks of a plugin's process: start, output, memory, requests to stop, and its end.
 
+use super::ConformRequest;
 use calls::{CallContext, ProviderError};
 use conform::{Check, Report, Status};
 use model::bus::{Bus, Listener};
@@ -10,11 +11,6 @@ use provider::pool::Pool;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-
-/// Longest start that passes.
-const LONGEST_START: Duration = Duration::from_secs(15);
-/// Largest memory that passes, in bytes.
-const LARGEST_MEMORY: u64 = 2 << 30;
 
 /// Largest number of log lines of a run that passes.
 const MOST_LINES: u64 = 4_000;
@@ -95,17 +91,17 @@ impl Listener for LogNoise {
 pub(super) struct Process<'p> {
     pool: &'p Pool,
     bus: &'p Bus,
-    plugin: &'p PluginId,
+    request: &'p ConformRequest,
 }
 
 impl<'p> Process<'p> {
-    pub(super) fn new(pool: &'p Pool, bus: &'p Bus, plugin: &'p PluginId) -> Self {
-        Self { pool, bus, plugin }
+    pub(super) fn new(pool: &'p Pool, bus: &'p Bus, request: &'p ConformRequest) -> Self {
+        Self { pool, bus, request }
     }
 
     fn view(&self) -> Option<PluginView> {
         self.bus
-            .with_view(|view| view.plugins.get(self.plugin).cloned())
+            .with_view(|view| view.plugins.get(&self.request.plugin).cloned())
     }
 
     /// Checks of a successful start.
@@ -129,9 +125,10 @@ impl<'p> Process<'p> {
                 "the process was already running",
             ),
             Some(ms) => {
-                let is_slow = Duration::from_millis(ms) > LONGEST_START;
+                let limit = self.request.start_limit;
+                let is_slow = Duration::from_millis(ms) > limit;
                 let status = if is_slow { Status::Fail } else { Status::Pass };
-                let limit = duration(LONGEST_START.as_millis() as u64);
+                let limit = duration(limit.as_millis() as u64);
                 let text = format!("ready in {}, limit {limit}", duration(ms));
                 Check::new("start-time", status, text)
             }
@@ -205,7 +202,7 @@ impl<'p> Process<'p> {
         // Read before the stop, because the system forgets a process that has ended.
         let peak = pid.and_then(peak_memory);
         let mut checks = Vec::new();
-        match (self.pool.plugins().get(self.plugin), is_running) {
+        match (self.pool.plugins().get(&self.request.plugin), is_running) {
             (Some(plugin), true) => {
                 let began = Instant::now();
                 plugin.stop().await;
@@ -221,9 +218,9 @@ impl<'p> Process<'p> {
         let memory = match peak {
             None => Check::new("memory", Status::Skipped, "the system has no measurement"),
             Some(bytes) => {
-                let is_large = bytes > LARGEST_MEMORY;
+                let (peak, limit) = (bytes >> 20, self.request.memory_limit_mib);
+                let is_large = peak > limit;
                 let status = if is_large { Status::Fail } else { Status::Pass };
-                let [peak, limit] = [bytes, LARGEST_MEMORY].map(|bytes| bytes >> 20);
                 Check::new(
                     "memory",
                     status,
