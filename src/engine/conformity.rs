@@ -49,6 +49,8 @@ pub struct Checked {
     pub report: TypeReport,
     /// Object that still exists.
     pub object: Option<Prior>,
+    /// Duration of the create, if it has passed.
+    pub created_in: Option<Duration>,
     /// Objects that may exist after a call without an answer.
     pub leftovers: Vec<Leftover>,
 }
@@ -61,6 +63,7 @@ struct TypeRun<'a> {
     config: Value,
     checks: Vec<Check>,
     object: Option<Prior>,
+    created_in: Option<Duration>,
     leftovers: Vec<Leftover>,
     /// Reason for all checks that are not made.
     reason: String,
@@ -109,6 +112,7 @@ impl<'a> TypeRun<'a> {
             subject,
             checks: Vec::new(),
             object: None,
+            created_in: None,
             leftovers: Vec::new(),
             reason: String::new(),
         })
@@ -144,6 +148,7 @@ impl<'a> TypeRun<'a> {
                 checks: self.checks,
             },
             object: self.object,
+            created_in: self.created_in,
             leftovers: self.leftovers,
         }
     }

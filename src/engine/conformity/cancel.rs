@@ -30,6 +30,7 @@ pub async fn cancel(subject: Subject<'_>) -> Option<Checked> {
             checks: run.checks,
         },
         object: run.object,
+        created_in: None,
         leftovers: run.leftovers,
     })
 }
@@ -58,6 +59,8 @@ impl TypeRun<'_> {
             return self.skip("cancel", "the provider has no such request");
         }
         let result = cancelled(&outcome, began, ended, &answered);
+        let of_type = |text| format!("{}: {text}", self.subject.type_name);
+        let result = result.map(of_type).map_err(of_type);
         self.result("cancel", result);
     }
 

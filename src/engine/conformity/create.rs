@@ -12,6 +12,7 @@ use conform::Status;
 use cty::Value;
 use model::Action;
 use provider::{ImportRequest, Imported};
+use tokio::time::Instant;
 
 impl TypeRun<'_> {
     pub(super) async fn validate(&mut self) -> bool {
@@ -63,7 +64,9 @@ impl TypeRun<'_> {
             return false;
         }
         let config = self.config.clone();
+        let began = Instant::now();
         let outcome = self.apply(None, &planned, &config).await;
+        let took = began.elapsed();
         if outcome.is_unknown {
             self.may_exist(&outcome);
         }
@@ -82,6 +85,7 @@ impl TypeRun<'_> {
             (None, None) => Err("the answer has no object".to_owned()),
         };
         if self.result("create", is_done) {
+            self.created_in = Some(took);
             return true;
         }
         self.because("the object could not be created");

@@ -53,15 +53,21 @@ impl TypeRun<'_> {
         let skipped = |why: String| (Status::Skipped, why);
         let is_write_only = matches!(argument.change, Change::VaryWriteOnly(_));
         let mut config = self.varied(argument, &self.config).map_err(skipped)?;
-        let mut planned = self.accepted(argument, &config).await?;
-        // A provider does not see another write-only value without the version beside it.
+        let mut planned = self.accepted(argument, &config).await;
+        // A provider does not see another write-only value without the version beside it, and may
+        // require both.
+        let is_unseen = match &planned {
+            Ok(planned) => planned.action == Action::NoOp,
+            Err((status, _)) => *status == Status::Skipped,
+        };
         if is_write_only
-            && planned.action == Action::NoOp
+            && is_unseen
             && let Some(version) = argument.version(all)
         {
             config = self.varied(version, &config).map_err(skipped)?;
-            planned = self.accepted(version, &config).await?;
+            planned = self.accepted(version, &config).await;
         }
+        let planned = planned?;
         let why = match planned.action {
             Action::Update => return Ok((planned, config)),
             Action::NoOp if is_write_only => {

@@ -71,6 +71,8 @@ struct Run<'r> {
     report: Report,
     /// Objects that still exist, with their types and configurations.
     objects: Vec<(String, Value, Prior)>,
+    /// Type with the slowest create, whose objects can be destroyed, and the duration.
+    slowest: Option<(Duration, String)>,
 }
 
 impl Operations {
@@ -92,6 +94,7 @@ impl Operations {
                 ..Report::default()
             },
             objects: Vec::new(),
+            slowest: None,
         };
         let process = Process::new(&self.pool, &self.bus, request);
         let mut cancelled = None;
@@ -369,6 +372,14 @@ impl Run<'_> {
         };
         let subject = self.subject(provider, name, config.clone(), is_given);
         if let Some(checked) = conformity::check(subject).await {
+            let is_slower = |took: &Duration| match &self.slowest {
+                Some((most, _)) => took > most,
+                None => true,
+            };
+            let took = checked.created_in.filter(|_| checked.object.is_none());
+            if let Some(took) = took.filter(is_slower) {
+                self.slowest = Some((took, name.to_owned()));
+            }
             let report = self.keep(checked, config);
             self.report.types.push(report);
         }
@@ -414,23 +425,12 @@ impl Run<'_> {
         checked.report
     }
 
-    /// Returns the first type whose objects can be created and destroyed, if a request to stop may
-    /// be checked with another one.
+    /// Returns the type for the check of a request to stop during a create, if it may be made.
     fn cancellable(&self, process: &Process<'_>) -> Option<String> {
         // Remaining objects are destroyed first, with another end of the run.
         let is_last = self.objects.is_empty() && Instant::now() < self.ends;
-        if !self.request.creates || !is_last || process.registers() {
-            return None;
-        }
-        let passes = |of: &&TypeReport| {
-            let is_passed = |id| {
-                let check = of.checks.iter().find(|check| check.id == id);
-                check.is_some_and(|check| check.status == Status::Pass)
-            };
-            is_passed("create") && is_passed("destroy")
-        };
-        let found = self.report.types.iter().find(passes)?;
-        Some(found.type_name.clone())
+        let (_, name) = self.slowest.as_ref()?;
+        (is_last && !process.registers()).then(|| name.clone())
     }
 
     /// Returns the configuration of a type; true if it is the operator's, and not the starter.
