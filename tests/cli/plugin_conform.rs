@@ -266,3 +266,19 @@ fn interrupted_run_destroys_what_it_has_created() {
     assert_eq!(statuses(report, "read"), ["skipped"], "{report:#}");
     assert_eq!(objects(), 0, "{run:#?}");
 }
+
+#[test]
+fn run_that_passes_its_deadline_is_not_passed_and_leaves_nothing() {
+    let config = "provider \"lab\" {\n  file = \"lab.json\"\n}\nresource \"lab_bucket\" \"any\" {\n  name = \"conform\"\n  create_ms = 3000\n}\n";
+    let world = Workspace::new(&[("given.hcl", config)]);
+    let words = ["plugin", "conform", "bundled/lab", "--config", "given.hcl"];
+    let limits = ["--yes", "--json", "--deadline", "2s"];
+    let run = world.run(&[&words[..], &limits].concat()).expect(1);
+    let report = &run.result()["report"];
+    let why = "the deadline of the run has passed";
+    assert_eq!(report["stopped"], why, "{report:#}");
+    assert_eq!(report["leftovers"], json!([]), "{report:#}");
+    assert_eq!(statuses(report, "destroy"), ["skipped"], "{report:#}");
+    let text = std::fs::read_to_string(world.path().join("lab.json")).unwrap();
+    assert!(!text.contains("bkt-"), "{text}");
+}

@@ -240,6 +240,8 @@ impl Operations {
     async fn clean_up(&self, run: &mut Run<'_>, command: &mut Command<'_>) {
         if run.stop.is_cancelled() {
             run.report.stopped = Some("interrupted".to_owned());
+        } else if Instant::now() >= run.ends {
+            run.report.stopped = Some("the deadline of the run has passed".to_owned());
         }
         let objects = std::mem::take(&mut run.objects);
         if objects.is_empty() {
