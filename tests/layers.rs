@@ -179,7 +179,7 @@ const LAYERS: [&str; 13] = [
     "stage",
     "deploy",
     // Checks of providers, with the rules of both.
-    "conformity",
+    "conformance",
     // The engine's handle, and modules that it needs.
     "provider_resolution",
     "error",

@@ -12,7 +12,7 @@
 //! # }
 //! ```
 
-pub mod conformity;
+pub mod conformance;
 pub mod deploy;
 pub mod diagnostics;
 pub mod doctor;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod call_failures;
-mod conformity;
+mod conformance;
 mod deregistered;
 mod drift;
 mod functions;

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod conformity;
+mod conformance;
 mod crashes_and_kills;
 mod failing_applies;
 #[path = "fake/names.rs"]

@@ -17,7 +17,7 @@ mod parts;
 
 mod benchmark_types;
 mod configured_functions;
-mod conformity;
+mod conformance;
 mod framework_resource;
 mod functions_data_ephemeral;
 mod groups;

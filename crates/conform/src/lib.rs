@@ -1,5 +1,5 @@
-//! Starter configurations by schema, and reports on the conformity of providers with their forms.
-//! Pure; keeps no state.
+//! Starter configurations and Markdown documentation by schema, comparison of schemas, and reports
+//! on the conformance of providers. Pure; keeps no state.
 //!
 //! ```
 //! use cty::Type;

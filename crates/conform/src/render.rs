@@ -46,7 +46,7 @@ impl Report {
             case("stopped", why);
         }
         for left in &self.leftovers {
-            let text = format!("{} {} is left: {}", left.type_name, left.id, left.why);
+            let text = format!("{} is left: {}", left.named(), left.why);
             case("leftover", &text);
         }
         out.push_str("  </testsuite>\n");
@@ -55,7 +55,7 @@ impl Report {
     /// Returns the report as Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut out = format!("# Conformity of {}\n\n", markdown(&self.plugin));
+        let mut out = format!("# Conformance of {}\n\n", markdown(&self.plugin));
         let _ = writeln!(out, "{}\n", markdown(&self.summary()));
         if let Some(why) = &self.stopped {
             let _ = writeln!(out, "The run was stopped: {}.\n", markdown(why));
@@ -67,7 +67,7 @@ impl Report {
         if !self.leftovers.is_empty() {
             out.push_str("## Leftover objects\n\n");
             for left in &self.leftovers {
-                let line = format!("{} {}: {}", left.type_name, left.id, left.why);
+                let line = format!("{}: {}", left.named(), left.why);
                 let _ = writeln!(out, "- {}", markdown(&line));
             }
         }
@@ -178,7 +178,7 @@ mod tests {
             }],
             leftovers: vec![Leftover {
                 type_name: "acme_thing".to_owned(),
-                id: "i-1".to_owned(),
+                id: Some("i-1".to_owned()),
                 why: "the destroy failed".to_owned(),
             }],
             ..Report::default()
@@ -204,7 +204,7 @@ mod tests {
         let text = report().markdown();
         for part in [
             "acme/thing: 1 passed, 1 failed, 1 skipped",
-            "| `start` | pass | ready in 3 ms | the plugin starts and completes its handshake |",
+            "| `start` | pass | ready in 3 ms | the plugin completes its handshake at the first launch, and at later ones |",
             "now \"b\\|c\" \\[2J end",
             "## Leftover objects",
         ] {

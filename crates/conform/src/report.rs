@@ -1,4 +1,4 @@
-//! Report on the conformity of a provider. Plain data.
+//! Report on the conformance of a provider. Plain data.
 
 use super::rules::rule;
 use serde::{Deserialize, Serialize};
@@ -79,10 +79,19 @@ pub struct TypeReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftover {
     pub type_name: String,
-    /// Id of the object, or the name in its configuration.
-    pub id: String,
+    /// Id of the object, or the name in its configuration; `None` if it has neither.
+    pub id: Option<String>,
     /// Reason that it was not destroyed.
     pub why: String,
+}
+
+impl Leftover {
+    /// Returns the type and the id for display.
+    #[must_use]
+    pub fn named(&self) -> String {
+        let id = self.id.as_deref().unwrap_or("(id unknown)");
+        format!("{} {id}", self.type_name)
+    }
 }
 
 /// Report on one provider.

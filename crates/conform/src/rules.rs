@@ -35,11 +35,11 @@ const fn of_type(id: &'static str, text: &'static str, source: &'static str) -> 
     }
 }
 
-/// All rules in the order of their checks. `update` stands for the checks `update:ATTRIBUTE`.
+/// All rules in the order of their checks. `update` stands for the checks `update:ARGUMENT`.
 pub const RULES: &[Rule] = &[
     process(
         "start",
-        "the plugin starts and completes its handshake",
+        "the plugin completes its handshake at the first launch, and at later ones",
         PROCESS,
     ),
     process("schema", "the schemas are complete and valid", PROTOCOL),
@@ -48,11 +48,7 @@ pub const RULES: &[Rule] = &[
         "the provider accepts its configuration",
         PROTOCOL,
     ),
-    of_type(
-        "validate",
-        "validation accepts a valid configuration",
-        PROTOCOL,
-    ),
+    of_type("validate", "validation accepts the configuration", PROTOCOL),
     of_type(
         "plan-create",
         "the plan of a new object agrees with its configuration",
@@ -66,7 +62,7 @@ pub const RULES: &[Rule] = &[
     ),
     of_type(
         "nulls",
-        "arguments that are null in the configuration stay null",
+        "arguments that are null in the configuration stay null, unless the provider may choose them",
         LIFECYCLE,
     ),
     of_type(
@@ -76,14 +72,10 @@ pub const RULES: &[Rule] = &[
     ),
     of_type(
         "identity",
-        "an object has a known identity that never changes",
+        "an object has a known identity that stays the same",
         PROTOCOL,
     ),
-    of_type(
-        "read",
-        "a read of an unchanged object returns it",
-        LIFECYCLE,
-    ),
+    of_type("read", "a read of the new object returns it", LIFECYCLE),
     of_type(
         "no-op-plan",
         "a plan without a change of the configuration has no changes",
@@ -91,23 +83,23 @@ pub const RULES: &[Rule] = &[
     ),
     of_type(
         "import",
-        "an imported object is the one with the id",
+        "an import by the `id` of the object, or by its identity, returns the object",
         PROTOCOL,
     ),
     of_type(
         "update",
-        "the updated object is as planned, and a later plan has no changes",
+        "another value of the argument is updated as planned; a later plan has no changes",
         LIFECYCLE,
     ),
     of_type(
         "replace",
-        "an object can be destroyed and created anew",
+        "the object can be destroyed and created anew with its configuration",
         LIFECYCLE,
     ),
     of_type("destroy", "a destroy leaves no object", LIFECYCLE),
     of_type(
         "read-after-destroy",
-        "a read of a destroyed object returns null",
+        "a read of the destroyed object returns null",
         LIFECYCLE,
     ),
     of_type(
@@ -122,21 +114,29 @@ pub const RULES: &[Rule] = &[
     ),
     process(
         "cancel",
-        "a request to stop is answered, and work in progress ends",
+        "the provider answers a request to stop its work, and a create in progress ends within the deadline of calls",
         PROTOCOL,
     ),
     process(
         "shutdown",
-        "the process ends by itself when it is asked to",
+        "the process ends by itself within its grace period",
         PROCESS,
     ),
     process(
         "stdout",
-        "the plugin writes only its handshake to standard output, and few log lines",
+        "nothing but the handshake on standard output, and at most 4000 log lines",
         PROCESS,
     ),
-    process("start-time", "the plugin is ready in time", PROCESS),
-    process("memory", "the process stays within its memory", PROCESS),
+    process(
+        "start-time",
+        "the plugin is ready within 15 s, or the limit of `--start-limit`",
+        PROCESS,
+    ),
+    process(
+        "memory",
+        "the peak memory of the process is at most 2 GiB, or the limit of `--memory-limit`",
+        PROCESS,
+    ),
 ];
 
 /// Returns the rule of a check, such as `update:name`.
@@ -144,4 +144,23 @@ pub const RULES: &[Rule] = &[
 pub fn rule(check: &str) -> Option<&'static Rule> {
     let id = check.split(':').next().unwrap_or(check);
     RULES.iter().find(|rule| rule.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_has_each_rule_in_the_same_words() {
+        let page = include_str!("../../../docs/conform.md");
+        for rule in RULES {
+            let id = match rule.id {
+                "update" => "update:ARGUMENT",
+                id => id,
+            };
+            // The page may add cases of some protocols.
+            let row = format!("| `{id}` | {}", rule.text);
+            assert!(page.contains(&row), "{row}");
+        }
+    }
 }

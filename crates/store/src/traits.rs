@@ -198,10 +198,10 @@ pub trait Reconciles: Send + Sync {
     async fn reconcile_runs(&self, name: &str, limit: u32)
     -> Result<Vec<ReconcileRun>, StoreError>;
 
-    /// Stores the report on a provider's conformity, as JSON. Keeps the newest hundred.
+    /// Stores the report on a provider's conformance, as JSON. Keeps the newest hundred.
     async fn put_conform_report(&self, report: String) -> Result<(), StoreError>;
 
-    /// The newest reports on providers' conformity as JSON, newest first.
+    /// The newest reports on providers' conformance as JSON, newest first.
     async fn conform_reports(&self, limit: u32) -> Result<Vec<String>, StoreError>;
 }
 

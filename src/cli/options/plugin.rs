@@ -89,7 +89,7 @@ pub(in crate::cli) struct ConformArgs {
     pub(in crate::cli) json: bool,
 }
 
-/// Form of a conformity report.
+/// Form of a conformance report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ReportForm {
     /// Table with a line for each check

@@ -5,7 +5,7 @@ mod functions;
 mod process;
 
 use super::command::{Command, Operations};
-use crate::conformity::{self, Checked, Subject};
+use crate::conformance::{self, Checked, Subject};
 use crate::error::EngineError;
 use crate::stage::managed::Prior;
 use calls::{Answer as _, CallContext};
@@ -31,7 +31,7 @@ const CLEAN_UP: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone)]
 pub struct ConformRequest {
     pub plugin: PluginId,
-    /// Resource types; all without one.
+    /// Resource types to check. If empty: those of `given`, otherwise all.
     pub types: Vec<String>,
     /// Configurations of the operator; starters are used for other types.
     pub given: Option<Given>,
@@ -127,7 +127,7 @@ impl Operations {
         self.redact(&mut report);
         if let Err(error) = self.keep(&report).await {
             // The report itself must not be lost.
-            let text = format!("the report is not in the history: {error}");
+            let text = format!("cannot store the report: {error}; --history will not list it");
             self.bus.emit(EventKind::Notice { text });
         }
         Ok(report)
@@ -185,7 +185,7 @@ impl Operations {
                 // Without a single check of a type, the run must not count as passed.
                 run.report.stopped = Some(format!("the provider is not configured: {why}"));
                 let skipped = types.iter();
-                let skipped = skipped.map(|name| conformity::skipped(name, "not configured"));
+                let skipped = skipped.map(|name| conformance::skipped(name, "not configured"));
                 run.report.types = skipped.collect();
                 return;
             }
@@ -247,20 +247,25 @@ impl Operations {
         if objects.is_empty() {
             return;
         }
-        // Ends the requests to stop; the turn stays with this run.
+        // Clears the request to stop, which would cancel these calls. Other commands still wait.
         let _turn = command.end();
         (run.stop, run.ends) = (CancellationToken::new(), Instant::now() + CLEAN_UP);
         let provider = self.restarted(run).await;
         // In reverse, because a later object may depend on an earlier one.
         for (type_name, config, object) in objects.into_iter().rev() {
             let left = match &provider {
+                Ok(_) if Instant::now() >= run.ends => Some(Leftover {
+                    type_name,
+                    id: conformance::id_of(&object.value),
+                    why: "the time for destroying the remaining objects has passed".to_owned(),
+                }),
                 Ok(provider) => {
                     let subject = run.subject(&**provider, &type_name, config, false);
-                    conformity::clean_up(subject, object).await
+                    conformance::clean_up(subject, object).await
                 }
                 Err(why) => Some(Leftover {
                     type_name,
-                    id: conformity::id_of(&object.value).unwrap_or_default(),
+                    id: conformance::id_of(&object.value),
                     why: why.clone(),
                 }),
             };
@@ -270,7 +275,7 @@ impl Operations {
 
     async fn restarted(&self, run: &Run<'_>) -> Result<Arc<dyn Provider>, String> {
         let plugin = self.pool.plugins().get(&run.request.plugin);
-        let plugin = plugin.ok_or_else(|| "the plugin is gone".to_owned())?;
+        let plugin = plugin.ok_or_else(|| "the plugin is no longer registered".to_owned())?;
         plugin.restart().await.map_err(|error| error.to_string())?;
         let ctx = run.context();
         let plain = self.provider(&run.request.plugin, &ctx).await;
@@ -288,7 +293,9 @@ impl Operations {
             secrets.redact_in_place(&mut check.evidence);
         }
         for left in &mut report.leftovers {
-            secrets.redact_in_place(&mut left.id);
+            left.id
+                .iter_mut()
+                .for_each(|id| secrets.redact_in_place(id));
             secrets.redact_in_place(&mut left.why);
         }
     }
@@ -359,7 +366,7 @@ impl Run<'_> {
 
     async fn check_type(&mut self, name: &str, provider: &dyn Provider) {
         if self.stop.is_cancelled() {
-            let report = conformity::skipped(name, "the run was interrupted");
+            let report = conformance::skipped(name, "the run was interrupted");
             return self.report.types.push(report);
         }
         let Some(schema) = self.schemas.resources.get(name) else {
@@ -368,12 +375,12 @@ impl Run<'_> {
         let (config, is_given) = match self.config_of(name, schema) {
             Ok(found) => found,
             Err(error) => {
-                let report = conformity::skipped(name, &format!("no configuration: {error}"));
+                let report = conformance::skipped(name, &format!("no configuration: {error}"));
                 return self.report.types.push(report);
             }
         };
         let subject = self.subject(provider, name, config.clone(), is_given);
-        if let Some(checked) = conformity::check(subject).await {
+        if let Some(checked) = conformance::check(subject).await {
             let is_slower = |took: &Duration| match &self.slowest {
                 Some((most, _)) => took > most,
                 None => true,
@@ -395,7 +402,7 @@ impl Run<'_> {
             return;
         };
         let subject = self.subject(provider, name, config.clone(), is_given);
-        if let Some(checked) = conformity::cancel(subject).await {
+        if let Some(checked) = conformance::cancel(subject).await {
             let report = self.keep(checked, config);
             self.report.checks.extend(report.checks);
         }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension};
 /// Number of runs that are kept for each group.
 const KEPT: i64 = 100;
 const RUN: &str = "a run of the reconcile loop";
-/// Name of the reports on conformity among the runs; no group can have it because of the space.
+/// Name of the reports on conformance among the runs; no group can have it because of the space.
 const CONFORM: &str = "plugin conform";
 
 #[async_trait]
@@ -59,7 +59,7 @@ impl Reconciles for Sqlite {
     }
 
     async fn put_conform_report(&self, report: String) -> Result<(), StoreError> {
-        let what = "a report on a provider's conformity";
+        let what = "a report on a provider's conformance";
         self.write(what, move |conn| put(conn, CONFORM, &report))
             .await
     }

@@ -142,7 +142,7 @@ fn table(report: &Report, out: &mut Output) {
         lines(&of.checks, width, out);
     }
     for left in &report.leftovers {
-        let text = format!("left: {} {}: {}", left.type_name, left.id, left.why);
+        let text = format!("left: {}: {}", left.named(), left.why);
         let line = out.paint(Ink::Red, &safe(&text));
         out.line(&line);
     }

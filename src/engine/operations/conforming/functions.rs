@@ -1,5 +1,6 @@
 //! Check of a provider's functions: each is called twice with the same arguments.
 
+use crate::conformance::shown;
 use calls::CallContext;
 use conform::{Check, Status};
 use cty::{Type, Value};
@@ -34,7 +35,11 @@ pub(super) async fn check(
         match results.as_slice() {
             [a, b] if a.raw_equals(b) => called += 1,
             [a, b] => {
-                let text = format!("{name}: was {a:?}, and then {b:?} for the same arguments");
+                let text = format!(
+                    "{name}: two calls with the same arguments returned {} and {}",
+                    shown(a),
+                    shown(b)
+                );
                 return result(Status::Fail, text);
             }
             [] => others += 1,

@@ -56,7 +56,9 @@ impl LogNoise {
                 let first = self.first.get().map_or("", String::as_str);
                 (
                     Status::Fail,
-                    format!("{lines} lines, the first one: {first}"),
+                    format!(
+                        "{lines} lines besides the handshake; write logs to standard error. First line: {first}"
+                    ),
                 )
             }
         };

@@ -44,8 +44,8 @@ impl TypeRun<'_> {
         if let Some(text) = difference(self.schema, &object.value, &read.value) {
             return self.fail(id, format!("the read still returns an object: {text}"));
         }
-        // Types that exist in states alone return the recorded object, too. An import tells them
-        // apart, because it finds nothing any more only if it looks at the target system.
+        // Types that exist only in the state return the recorded object, too. An import tells them
+        // apart, because it finds nothing any more only if it reads the target system.
         match self.import_of_destroyed(object).await {
             Some(why) => self.fail(
                 id,
@@ -53,7 +53,7 @@ impl TypeRun<'_> {
             ),
             None => self.skip(
                 id,
-                "the read returns the recorded object, as types do that exist in states alone",
+                "the read returns the recorded object, as types do that exist only in the state",
             ),
         }
     }
@@ -83,7 +83,7 @@ impl TypeRun<'_> {
         let why = outcome.failure.as_deref().unwrap_or_default();
         self.leftovers.push(Leftover {
             type_name: self.subject.type_name.to_owned(),
-            id: name.unwrap_or("of unknown id").to_owned(),
+            id: name.map(str::to_owned),
             why: format!("it may exist: {why}"),
         });
     }
@@ -94,6 +94,6 @@ pub async fn clean_up(subject: Subject<'_>, object: Prior) -> Option<Leftover> {
     let type_name = subject.type_name.to_owned();
     let run = TypeRun::new(subject)?;
     let why = run.destroy_object(&object).await.err()?;
-    let id = id_of(&object.value).unwrap_or_else(|| "without an id".to_owned());
+    let id = id_of(&object.value);
     Some(Leftover { type_name, id, why })
 }

@@ -91,11 +91,7 @@ const FAULTS: &[Row] = &[
         "read-after-destroy",
         "but an import does not: no such thing",
     ),
-    (
-        "answers-otherwise",
-        "functions",
-        "ticket: was 1, and then 2",
-    ),
+    ("answers-otherwise", "functions", "returned 1 and 2"),
     ("ignores-stop", "cancel", "did not end with an answer"),
     (
         "never-answers-stop",

@@ -13,6 +13,7 @@ mod vary;
 use crate::stage::managed::Prior;
 use calls::CallContext;
 pub use cancel::cancel;
+pub(crate) use compare::shown;
 use conform::{Check, Leftover, RULES, Status, TypeReport};
 pub use create::id_of;
 use cty::Value;

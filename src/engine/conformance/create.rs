@@ -26,7 +26,7 @@ impl TypeRun<'_> {
             // A starter guesses its values, so that a refusal is no fault of the provider.
             Ok(Some(why)) => {
                 self.because(&format!(
-                    "the starter configuration is refused: {why}; give one with --config"
+                    "the provider refuses the starter configuration: {why}; give a configuration of your own with --config"
                 ));
                 return false;
             }
@@ -75,7 +75,7 @@ impl TypeRun<'_> {
         self.obligations(&outcome);
         let is_done = match (&outcome.failure, &self.object) {
             (Some(why), _) if outcome.is_refused() && !self.subject.is_given => Err(format!(
-                "{why} (starter configuration; give another one with --config)"
+                "{why} (starter configuration; give one of your own with --config)"
             )),
             (Some(why), _) => Err(why.clone()),
             (None, Some(object)) => Ok(match id_of(&object.value) {
@@ -109,7 +109,10 @@ impl TypeRun<'_> {
             let chosen = chosen_arguments(&self.schema.block, &self.config, received);
             let chosen = match chosen.is_empty() {
                 true => Ok("no null argument has a value".to_owned()),
-                false => Err(format!("null in the configuration: {}", chosen.join(", "))),
+                false => Err(format!(
+                    "set by the provider although null in the configuration: {}",
+                    chosen.join(", ")
+                )),
             };
             self.result("nulls", chosen);
         }

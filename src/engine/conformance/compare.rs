@@ -64,7 +64,7 @@ fn first(before: &Value, after: &Value, path: Path) -> Option<(Path, Value, Valu
 }
 
 /// Returns a value for evidence, on one line.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     let text = format_value(value, 0);
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");

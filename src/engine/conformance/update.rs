@@ -79,7 +79,9 @@ impl TypeRun<'_> {
                 let value = self.shown_argument(&config, argument);
                 format!("the plan has no change for {value}")
             }
-            _ => "a change requires a replacement; see the check `replace`".to_owned(),
+            _ => {
+                "a change of this argument requires a replacement, which is not checked".to_owned()
+            }
         };
         Err(skipped(why))
     }
