@@ -268,7 +268,9 @@ impl Session {
                             // a new one, so plugins are asked only after it is complete.
                             let begun = self.engine.replacing();
                             self.ask_later = begun > 0;
-                            if self.ask_later {
+                            if self.engine.is_cleaning_up() {
+                                progress.print_line(out, "stopping: the remaining objects are destroyed first; interrupt again to kill the plugins");
+                            } else if self.ask_later {
                                 progress.print_line(out, &format!("stopping: no new operations start, and started replacements ({begun}) are completed; interrupt again to kill the plugins"));
                             } else {
                                 progress.print_line(out, "stopping: no new operations start, and the plugins are asked to stop; interrupt again to kill them");

@@ -52,7 +52,7 @@ pub struct Checked {
     pub object: Option<Prior>,
     /// Duration of the create, if it has passed.
     pub created_in: Option<Duration>,
-    /// Objects that may exist after a call without an answer.
+    /// Objects that may exist although no answer has them.
     pub leftovers: Vec<Leftover>,
 }
 
@@ -75,6 +75,15 @@ pub async fn check(subject: Subject<'_>) -> Option<Checked> {
     let mut run = TypeRun::new(subject)?;
     run.life().await;
     Some(run.finish())
+}
+
+/// Returns the reason that no further step of a run may begin, if there is one.
+pub fn end_reason(stop: &CancellationToken, ends: Instant) -> Option<&'static str> {
+    match stop.is_cancelled() {
+        true => Some("the run was interrupted"),
+        false if Instant::now() >= ends => Some("the deadline of the run has passed"),
+        false => None,
+    }
 }
 
 /// Returns the report of a type without any check.
@@ -192,13 +201,10 @@ impl<'a> TypeRun<'a> {
 
     /// Returns true if no further step may begin, and sets the reason.
     fn is_over(&mut self) -> bool {
-        if self.subject.stop.is_cancelled() {
-            self.because("the run was interrupted");
-        } else if Instant::now() >= self.subject.ends {
-            self.because("the deadline of the run has passed");
-        } else {
+        let Some(why) = end_reason(self.subject.stop, self.subject.ends) else {
             return false;
-        }
+        };
+        self.because(why);
         true
     }
 

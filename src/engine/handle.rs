@@ -457,6 +457,11 @@ impl Engine {
         self.shared.operations.give_up_call(call)
     }
 
+    /// Returns true if the running command only destroys what it has created.
+    pub fn is_cleaning_up(&self) -> bool {
+        self.shared.operations.is_cleaning_up()
+    }
+
     /// Number of replacements in progress in the running deploy.
     pub fn replacing(&self) -> usize {
         self.shared.bus.with_view(|v| {

@@ -282,3 +282,31 @@ fn run_that_passes_its_deadline_is_not_passed_and_leaves_nothing() {
     let text = std::fs::read_to_string(world.path().join("lab.json")).unwrap();
     assert!(!text.contains("bkt-"), "{text}");
 }
+
+#[test]
+fn interruption_of_the_clean_up_leaves_nothing() {
+    let config = "provider \"lab\" {\n  file = \"lab.json\"\n}\nresource \"lab_bucket\" \"any\" {\n  name = \"conform\"\n  create_ms = 3000\n  delete_ms = 6000\n}\n";
+    let world = Workspace::new(&[("given.hcl", config)]);
+    let has_object = || {
+        let text = std::fs::read_to_string(world.path().join("lab.json")).unwrap_or_default();
+        text.contains("bkt-")
+    };
+    let words = ["plugin", "conform", "bundled/lab", "--config", "given.hcl"];
+    let limits = ["--yes", "--json", "--deadline", "2s"];
+    let mut command = world.command(&[&words[..], &limits].concat());
+    let child = command.spawn().unwrap();
+    let ends = Instant::now() + Duration::from_secs(60);
+    while !has_object() {
+        assert!(Instant::now() < ends, "no object was created");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The deadline has passed, so that a new process destroys the object for six seconds.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(has_object(), "the clean-up has ended");
+    let pid = i32::try_from(child.id()).unwrap();
+    rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::INT).unwrap();
+    let run = Run::from(child.wait_with_output().unwrap()).expect(1);
+    let report = &run.result()["report"];
+    assert_eq!(report["leftovers"], json!([]), "{report:#}");
+    assert!(!has_object(), "{run:#?}");
+}

@@ -125,6 +125,20 @@ fn enforced_provider_is_repaired_with_the_trust_of_the_workspace() {
     assert_eq!(real(&lab, "kind"), "small");
 }
 
+#[test]
+fn replacements_that_the_workspace_allows_need_trust_also_below_your_own_policy() {
+    let allows = "type \"lab_thing\" {\n  reconcile {\n    allow_replace = true\n  }\n}\n";
+    let lab = changed(allows, "triggers", json!({ "k": "other" }));
+    lab.workspace
+        .write("home/flightdeck/types/mine.hcl", ENFORCE);
+    let mut command = lab.workspace.command(&["reconcile", "--once"]);
+    command.env("XDG_CONFIG_HOME", lab.workspace.path().join("home"));
+    let run = crate::support::Run::from_command(&mut command).expect(0);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("needs your trust"), "{said}");
+    assert_eq!(real(&lab, "triggers"), json!({ "k": "other" }));
+}
+
 const ENFORCE: &str = "type \"lab_thing\" {\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
 
 #[test]

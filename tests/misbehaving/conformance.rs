@@ -355,6 +355,15 @@ fn object_of_a_create_that_ignores_the_request_to_stop_is_listed() {
 }
 
 #[test]
+fn object_of_a_create_whose_answer_has_none_is_listed() {
+    let bench = FaultWorkspace::new("apply-nothing");
+    let seen = conform(&bench, OBJECTS, &[]).expect(1);
+    let left = seen.result()["report"]["leftovers"].clone();
+    assert_eq!(left[0]["id"], "conform-name", "{left}");
+    assert_contains(left[0]["why"].as_str().unwrap(), &["it may exist"]);
+}
+
+#[test]
 fn nothing_is_created_without_consent() {
     let bench = FaultWorkspace::new("panics-in-apply");
     let seen = conform(&bench, &["--type", "fake_thing"], &[]).expect(0);

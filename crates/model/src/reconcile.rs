@@ -62,7 +62,8 @@ impl ReconcileOutcome {
 /// Run of the reconcile loop for one group, or for objects outside of groups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReconcileRun {
-    /// Name of the group, `type` with the name of a resource type, or `objects` for all others.
+    /// Name of the group, or of a run for objects outside of groups: [`TYPE_RUN`] with a resource
+    /// type, [`PROVIDER_RUN`] with an address, or [`OBJECTS_RUN`].
     pub group: String,
     /// Begin. Named differently from the time of the event that carries it.
     pub began: UnixMs,
@@ -99,8 +100,8 @@ impl ReconcileRun {
         }
     }
 
-    /// Returns the subject of the run for display: `group workers`, `type aws_instance` or
-    /// `objects`.
+    /// Returns the subject of the run for display: `group workers`, `type aws_instance`,
+    /// `provider hashicorp/aws` or `objects outside of groups`.
     pub fn subject(&self) -> String {
         match is_look(&self.group) {
             true => self.group.clone(),

@@ -169,8 +169,8 @@ pub(crate) async fn apply(
         true => {
             let state = State::new(prior).with_private(former.to_vec());
             let deleted = deleted(&entry, &cx, state).await;
-            deleted.map(|said| {
-                answer.diagnostics = said.into_wire();
+            deleted.map(|diagnostics| {
+                answer.diagnostics = diagnostics.into_wire();
                 State::new(gone)
             })
         }

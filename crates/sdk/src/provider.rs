@@ -317,7 +317,8 @@ impl Context {
     }
 
     /// Returns the private data of a typed resource's object: the bytes that an earlier call of the
-    /// object set. Empty without any, and for a Bluelink host, which does not store them.
+    /// object set. Empty without any, and at the start of each call of a Bluelink host, which
+    /// stores none.
     pub fn private(&self) -> Vec<u8> {
         self.record().private.clone()
     }

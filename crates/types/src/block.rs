@@ -109,6 +109,12 @@ pub(crate) fn read_provider(
     };
     let mut settings = TypeSettings::default();
     let reconcile = reader.block(&content, "reconcile");
+    if reconcile.is_none() {
+        let detail =
+            "A provider block sets the reconcile policy of objects. Add a reconcile block.";
+        let summary = "Missing reconcile block";
+        reader.diags.error(block.def_span, summary, detail);
+    }
     reader.reconcile(reconcile, &mut settings);
     Overlay {
         settings,
@@ -242,6 +248,10 @@ impl Reader<'_> {
     fn reconcile(&mut self, body: Option<Body>, settings: &mut TypeSettings) {
         let names = ["mode", "every", "jitter", "allow_replace"];
         if let Some(content) = self.arguments(body, &names) {
+            if content.attributes.is_empty() {
+                let problem = "give at least one of mode, every, jitter, allow_replace";
+                self.wrong(content.missing, "reconcile", problem);
+            }
             settings.mode = self.constant(&content, "mode", |v| one_of(v, &MODES));
             settings.every = self.constant(&content, "every", interval);
             settings.jitter = self.constant(&content, "jitter", percent);

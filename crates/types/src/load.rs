@@ -124,8 +124,8 @@ impl Overlays {
         merged(self.by_type.get(type_name)).with_implied_status()
     }
 
-    /// Settings for all objects of the provider at this address: their reconcile policy. Those of
-    /// a type with a policy of its own have that one.
+    /// Settings of the provider at this address: the reconcile policy of its objects. The policy of
+    /// a type overrides it.
     pub fn of_provider(&self, provider: &str) -> TypeSettings {
         merged(self.by_provider.get(model::short_provider(provider)))
     }

@@ -229,6 +229,7 @@ fn wrong_overlay_is_left_out_with_a_place() {
         ("wait { timeout = \"soon\" }", "2:18", "is not a duration"),
         ("wait {}\nwait {}", "3:1", "already given"),
         ("timeouts {}", "2:10", "at least one of create"),
+        ("reconcile {}", "2:11", "at least one of mode"),
         (
             "usual { boot = \"1m\" }",
             "2:9",
@@ -343,6 +344,7 @@ fn policy_of_a_provider_is_found_by_every_form_of_its_address() {
 fn wrong_provider_block_is_left_out_with_a_place() {
     let policy = "reconcile {\n    every = \"1h\"\n  }";
     for (label, body, said) in [
+        ("acme/shop", "", "Missing reconcile block"),
         ("a/b/c/d", policy, "is not a provider source"),
         (
             "acme/shop",

@@ -75,10 +75,10 @@ pub(in crate::cli) struct ConformArgs {
     /// Deadline of the run; what was created is destroyed afterwards
     #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = crate::cli::values::duration)]
     pub(in crate::cli) deadline: Duration,
-    /// Longest start that passes
+    /// Fail if the plugin takes longer to start
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = crate::cli::values::duration)]
     pub(in crate::cli) start_limit: Duration,
-    /// Largest memory of the process that passes, in MiB
+    /// Fail if the process uses more memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub(in crate::cli) memory_limit: u64,
     /// Form of the report

@@ -221,11 +221,21 @@ impl<'s> Argument<'s> {
     /// Returns the value of the argument. An element of a larger set has none, because its place
     /// changes with its value.
     pub(super) fn of(&self, config: &Value) -> Option<Value> {
+        self.value_in(config, false)
+    }
+
+    /// Returns the value of the argument in the first element, also of a larger set.
+    pub(super) fn first_of(&self, config: &Value) -> Option<Value> {
+        self.value_in(config, true)
+    }
+
+    fn value_in(&self, config: &Value, in_larger_sets: bool) -> Option<Value> {
         let mut value = config.clone();
         for step in &self.steps {
+            let is_larger_set = value.ty().is_set() && value.len() != Some(1);
             value = match step {
                 Step::Member(name) => value.get_attr(name)?,
-                Step::First if value.ty().is_set() && value.len() != Some(1) => return None,
+                Step::First if is_larger_set && !in_larger_sets => return None,
                 Step::First => {
                     let (_, first) = value.elements().next()?;
                     first.clone().with_marks(value.marks())
@@ -491,6 +501,7 @@ mod tests {
         let found = argument(&schema, &one, "many.port");
         assert_eq!(found.of(&one), Some(Value::int(1)));
         assert_eq!(found.of(&two), None);
+        assert_eq!(found.first_of(&two), Some(Value::int(1)));
     }
 
     #[test]

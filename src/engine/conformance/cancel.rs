@@ -1,6 +1,5 @@
 //! Check of a request to stop that reaches the provider while it creates an object.
 
-use super::compare::of_call;
 use super::steps::{Outcome, Unplanned};
 use super::{Checked, Subject, TypeRun};
 use calls::{CallContext, ProviderError};
@@ -38,7 +37,13 @@ pub async fn cancel(subject: Subject<'_>) -> Option<Checked> {
 impl TypeRun<'_> {
     async fn cancel(&mut self) {
         let config = self.config.clone();
-        let planned = match self.plan(None, &config, None).await {
+        let planned = self.plan(None, &config, None).await;
+        // The start of this process and the plan take time, in which the run may have ended.
+        if self.is_over() {
+            let why = self.reason.clone();
+            return self.skip("cancel", why);
+        }
+        let planned = match planned {
             Ok(planned) => planned,
             Err(Unplanned::Refused(why) | Unplanned::Broken(why)) => {
                 let why = format!("another object cannot be planned: {why}");
@@ -51,12 +56,15 @@ impl TypeRun<'_> {
             (outcome, Instant::now())
         };
         let ((outcome, ended), answered) = tokio::join!(create, self.ask_to_stop());
-        if outcome.is_unknown {
-            self.may_exist(&outcome);
-        }
-        self.object = outcome.applied.as_ref().and_then(|a| self.object_of(a));
+        self.keep_created(&outcome);
         if matches!(answered.answer, Err(ProviderError::Unsupported { .. })) {
             return self.skip("cancel", "the provider has no such request");
+        }
+        if let (Some(why), Ok(())) = (
+            outcome.failed_alone(ended < answered.sent),
+            &answered.answer,
+        ) {
+            return self.skip("cancel", format!("the create failed by itself: {why}"));
         }
         let result = cancelled(&outcome, began, ended, &answered);
         let of_type = |text| format!("{}: {text}", self.subject.type_name);
@@ -78,6 +86,16 @@ impl TypeRun<'_> {
     }
 }
 
+impl Outcome {
+    /// Returns the failure of a create that the request to stop cannot have caused: it was before
+    /// the request, or the call did not reach the provider.
+    fn failed_alone(&self, is_before: bool) -> Option<&str> {
+        let why = self.failure.as_deref()?;
+        let is_sent = self.applied.is_some() || self.is_unknown;
+        (!is_sent || (is_before && self.is_refused())).then_some(why)
+    }
+}
+
 /// Judges a create and the request to stop during it.
 fn cancelled(
     outcome: &Outcome,
@@ -88,7 +106,7 @@ fn cancelled(
     let text = |time: Duration| duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     let took = text(answered.took);
     if let Err(error) = &answered.answer {
-        return Err(of_call(error));
+        return Err(error.to_string());
     }
     let end = match &outcome.failure {
         Some(why) if outcome.is_unknown => {

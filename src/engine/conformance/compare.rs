@@ -1,7 +1,7 @@
 //! Compares objects for the evidence of checks. Sensitive values are not shown.
 
 use crate::stage::managed::mark;
-use calls::{ProviderDiagnostic, ProviderError};
+use calls::ProviderDiagnostic;
 use cty::schema::{Block, Schema};
 use cty::{Path, PathStep, Value};
 use lang::literal::format_value;
@@ -109,9 +109,4 @@ pub(super) fn first_error(diagnostics: &[ProviderDiagnostic]) -> Option<String> 
         ("", detail) | (detail, "") => format!("{place}{detail}"),
         (summary, detail) => format!("{place}{summary}: {detail}"),
     })
-}
-
-/// Returns the error of a call as evidence.
-pub(super) fn of_call(error: &ProviderError) -> String {
-    error.to_string()
 }

@@ -2,9 +2,7 @@
 //! answer, read, plan without changes, import.
 
 use super::TypeRun;
-use super::compare::{
-    are_alike_in_legacy, chosen_arguments, difference, first_error, of_call, shown,
-};
+use super::compare::{are_alike_in_legacy, chosen_arguments, difference, first_error, shown};
 use super::steps::Outcome;
 use crate::stage::managed::{self, Planned, Prior};
 use calls::ProviderError;
@@ -67,11 +65,8 @@ impl TypeRun<'_> {
         let began = Instant::now();
         let outcome = self.apply(None, &planned, &config).await;
         let took = began.elapsed();
-        if outcome.is_unknown {
-            self.may_exist(&outcome);
-        }
         // An answer with errors may still have an object, which must be destroyed later.
-        self.object = outcome.applied.as_ref().and_then(|a| self.object_of(a));
+        self.keep_created(&outcome);
         self.obligations(&outcome);
         let is_done = match (&outcome.failure, &self.object) {
             (Some(why), _) if outcome.is_refused() && !self.subject.is_given => Err(format!(
@@ -239,7 +234,7 @@ impl TypeRun<'_> {
             Err(ProviderError::Unsupported { .. }) => {
                 return self.skip("import", "the provider does not support imports");
             }
-            Err(error) => return self.fail("import", of_call(&error)),
+            Err(error) => return self.fail("import", error.to_string()),
             Ok(answer) => match first_error(&answer.diagnostics) {
                 // Types without imports report an error, and errors have no code to recognise it
                 // by.
@@ -268,8 +263,8 @@ impl TypeRun<'_> {
         })
     }
 
-    /// Returns the answer to an import that finds a destroyed object no more, although the one
-    /// before the destroy has found it.
+    /// Imports a destroyed object. Returns the error or "no object" if the import no longer finds
+    /// it; `None` if it does, or if the import before the destroy did not pass.
     pub(super) async fn import_of_destroyed(&self, object: &Prior) -> Option<String> {
         let mut checks = self.checks.iter();
         checks.find(|check| check.id == "import" && check.status == Status::Pass)?;

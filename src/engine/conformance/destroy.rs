@@ -27,25 +27,41 @@ impl TypeRun<'_> {
         }
         // Without an object here, no clean-up follows if a later check fails.
         self.object = None;
-        self.read_after_destroy(&object).await;
+        let remains = self.read_after_destroy(&object).await;
         // Somebody else may destroy an object between a read and a destroy.
         let again = self.destroy_object(&object).await;
         let again = again.map(|()| "the second destroy has no errors".to_owned());
         self.result("destroy-again", again);
+        // The second destroy may have been the one that took effect.
+        if remains && !matches!(self.read_object(&object).await, Ok(None)) {
+            self.leftovers.push(Leftover {
+                type_name: self.subject.type_name.to_owned(),
+                id: id_of(&object.value),
+                why: "the destroy succeeded, but a read still returns the object".to_owned(),
+            });
+        }
     }
 
-    async fn read_after_destroy(&mut self, object: &Prior) {
+    /// Reads the destroyed object; returns true if it still exists.
+    async fn read_after_destroy(&mut self, object: &Prior) -> bool {
         let id = "read-after-destroy";
         let read = match self.read_object(object).await {
-            Ok(None) => return self.pass(id, "the object does not exist"),
             Ok(Some(read)) => read,
-            Err(why) => return self.fail(id, why),
+            Ok(None) => {
+                self.pass(id, "the object does not exist");
+                return false;
+            }
+            Err(why) => {
+                self.fail(id, why);
+                return false;
+            }
         };
         if let Some(text) = difference(self.schema, &object.value, &read.value) {
-            return self.fail(id, format!("the read still returns an object: {text}"));
+            self.fail(id, format!("the read still returns an object: {text}"));
+            return true;
         }
-        // Types that exist only in the state return the recorded object, too. An import tells them
-        // apart, because it finds nothing any more only if it reads the target system.
+        // Types that exist only in the state return the recorded object, too. An import that
+        // passed before and fails now proves that the provider sees the target system.
         match self.import_of_destroyed(object).await {
             Some(why) => self.fail(
                 id,
@@ -56,6 +72,7 @@ impl TypeRun<'_> {
                 "the read returns the recorded object, as types do that exist only in the state",
             ),
         }
+        false
     }
 
     pub(super) async fn destroy_object(&self, object: &Prior) -> Result<(), String> {
@@ -75,9 +92,13 @@ impl TypeRun<'_> {
         outcome.failure.map_or(Ok(()), Err)
     }
 
-    /// Records an object that may exist after a create without an answer.
-    pub(super) fn may_exist(&mut self, outcome: &Outcome) {
-        // Without an answer there is no id; the name helps an operator to find the object.
+    /// Keeps the object of a create, or records that one may exist although no answer has it.
+    pub(super) fn keep_created(&mut self, outcome: &Outcome) {
+        self.object = outcome.applied.as_ref().and_then(|a| self.object_of(a));
+        if self.object.is_some() || !outcome.may_have_created() {
+            return;
+        }
+        // Without an object there is no id; the name helps an operator to find it.
         let name = self.config.get_attr("name");
         let name = name.as_ref().and_then(Value::as_str);
         let why = outcome.failure.as_deref().unwrap_or_default();
@@ -89,11 +110,13 @@ impl TypeRun<'_> {
     }
 }
 
-/// Destroys an object that the checks left. Returns it as a leftover if that fails.
-pub async fn clean_up(subject: Subject<'_>, object: Prior) -> Option<Leftover> {
-    let type_name = subject.type_name.to_owned();
-    let run = TypeRun::new(subject)?;
-    let why = run.destroy_object(&object).await.err()?;
-    let id = id_of(&object.value);
-    Some(Leftover { type_name, id, why })
+/// Destroys an object that the checks left.
+///
+/// # Errors
+/// Reason that the object remains.
+pub async fn clean_up(subject: Subject<'_>, object: &Prior) -> Result<(), String> {
+    match TypeRun::new(subject) {
+        Some(run) => run.destroy_object(object).await,
+        None => Err("the provider has no such type any more".to_owned()),
+    }
 }

@@ -1,7 +1,7 @@
 //! Calls of the checks: validation, plans, applies and reads, with the rules of stages and deploys.
 
 use super::TypeRun;
-use super::compare::{are_alike_in_legacy, first_error, of_call};
+use super::compare::{are_alike_in_legacy, first_error};
 use crate::deploy::instance::{Applied, Applying, checked_result};
 use crate::stage::ignore::Ignore;
 use crate::stage::managed::{self, NoPlan, PlanQuestion, Planned, Prior, Reason};
@@ -23,7 +23,7 @@ pub(super) enum Unplanned {
 impl From<NoPlan> for Unplanned {
     fn from(failed: NoPlan) -> Self {
         match failed {
-            NoPlan::Call(error) => Self::Broken(of_call(&error)),
+            NoPlan::Call(error) => Self::Broken(error.to_string()),
             NoPlan::Refused(diagnostics) => {
                 // Violations that the engine finds are diagnostics, too, and differ by their
                 // summary.
@@ -64,6 +64,12 @@ impl Outcome {
         let failed = self.applied.as_ref().and_then(|a| a.failure.as_ref());
         failed.is_some_and(|failed| failed.class != FailureClass::InconsistentResult)
     }
+
+    /// Returns true if a create whose answer has no object may have made one: without an answer, or
+    /// with a success that has none.
+    pub(super) fn may_have_created(&self) -> bool {
+        self.is_unknown || (self.applied.is_some() && !self.is_refused())
+    }
 }
 
 impl TypeRun<'_> {
@@ -72,7 +78,7 @@ impl TypeRun<'_> {
         let (provider, name) = (self.subject.provider, self.subject.type_name);
         let ctx = self.context();
         let asked = provider.validate_resource(name, config.clone(), &ctx);
-        let answer = asked.await.map_err(|error| of_call(&error))?;
+        let answer = asked.await.map_err(|error| error.to_string())?;
         Ok(first_error(&answer.diagnostics))
     }
 
@@ -131,7 +137,7 @@ impl TypeRun<'_> {
                     applied: None,
                     received: None,
                     is_legacy: false,
-                    failure: Some(of_call(&error)),
+                    failure: Some(error.to_string()),
                     is_unknown: error.may_have_changed_infrastructure(),
                 };
             }
@@ -201,7 +207,7 @@ impl TypeRun<'_> {
         };
         let ctx = self.context();
         let asked = self.subject.provider.read(request, &ctx);
-        let answer = asked.await.map_err(|error| of_call(&error))?;
+        let answer = asked.await.map_err(|error| error.to_string())?;
         if let Some(error) = first_error(&answer.diagnostics) {
             return Err(error);
         }

@@ -119,7 +119,7 @@ impl TypeRun<'_> {
                 .starter(name, prefix)
                 .ok_or("its starter has no values; give some with --config")?,
             Change::Vary(ty) | Change::VaryWriteOnly(ty) => {
-                let value = argument.of(config).filter(|value| !value.is_null());
+                let value = argument.first_of(config).filter(|value| !value.is_null());
                 // The provider's default must differ from the new value, too.
                 let default = || argument.of(&self.object.as_ref()?.value);
                 let value = value.or_else(default);
@@ -216,10 +216,7 @@ impl TypeRun<'_> {
             ..planned
         };
         let outcome = self.apply(None, &created, &config).await;
-        if outcome.is_unknown {
-            self.may_exist(&outcome);
-        }
-        self.keep(&outcome, None);
+        self.keep_created(&outcome);
         match (outcome.failure, &self.object) {
             (Some(why), _) => return Err(why),
             (None, None) => return Err("the answer has no object".to_owned()),

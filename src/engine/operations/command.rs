@@ -57,6 +57,8 @@ pub(super) struct Switches {
     pub(super) kill: CancellationToken,
     /// Reason why another process has the lock.
     pub(super) lock_lost: Arc<OnceLock<String>>,
+    /// The command only destroys what it has created, so that plugins are not asked to stop.
+    pub(super) is_cleaning_up: bool,
 }
 
 /// Runs the commands of the engine on one workspace, one at a time.
@@ -117,6 +119,17 @@ impl std::ops::Deref for Command<'_> {
 }
 
 impl Command<'_> {
+    /// Starts the clean-up of the command. Returns the token that abandons its calls: former
+    /// requests to stop do not count, and only one to kill the plugins ends it.
+    pub(super) fn begin_clean_up(&mut self) -> CancellationToken {
+        self.switches = Switches {
+            is_cleaning_up: true,
+            ..self.operations.new_switches()
+        };
+        *lock(&self.operations.switches) = Some(self.switches.clone());
+        self.switches.kill.clone()
+    }
+
     /// Ends the command, and returns its turn unless it has ended before. The tokens and pins are
     /// cleared first, because the next command sets its own as soon as it has the turn.
     pub(super) fn end(&mut self) -> Option<OwnedMutexGuard<()>> {
@@ -239,6 +252,7 @@ impl Operations {
             stop_all: CancellationToken::new(),
             kill: CancellationToken::new(),
             lock_lost: Arc::default(),
+            is_cleaning_up: false,
         }
     }
 

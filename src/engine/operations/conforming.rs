@@ -12,6 +12,7 @@ use calls::{Answer as _, CallContext};
 use conform::{Check, Given, GivenError, Leftover, Report, Status, TypeReport, starter_value};
 use cty::Value;
 use cty::schema::{Block, Schema};
+use model::secrets::Secrets;
 use model::{ConfigKey, EventKind, PluginId, now_ms};
 use process::{LogNoise, Process};
 use provider::{LINK, Provider, ProviderSchema};
@@ -65,6 +66,7 @@ enum ConformError {
 /// A running check of a provider.
 struct Run<'r> {
     request: &'r ConformRequest,
+    secrets: &'r Secrets,
     schemas: Arc<ProviderSchema>,
     stop: CancellationToken,
     ends: Instant,
@@ -84,6 +86,7 @@ impl Operations {
         let noise = LogNoise::listen(&self.bus, &request.plugin);
         let mut run = Run {
             request,
+            secrets: self.pool.secrets(),
             schemas: Arc::default(),
             stop: command.stop.clone(),
             ends: began + request.deadline,
@@ -102,7 +105,10 @@ impl Operations {
             run.schemas = provider.schema(&CallContext::general(&run.stop)).await?;
             let types = run.types()?;
             self.check_types(&mut run, types, &*provider).await;
-            let functions = functions::check(&*provider, &run.schemas, &run.context()).await;
+            let functions = match run.end_reason() {
+                Some(why) => Check::new("functions", Status::Skipped, why),
+                None => functions::check(&*provider, &run.schemas, &run.context()).await,
+            };
             run.report.checks.push(functions);
             // An interruption may have sent this request already.
             if !run.stop.is_cancelled() {
@@ -231,7 +237,7 @@ impl Operations {
     async fn cancel_create(&self, run: &mut Run<'_>, type_name: &str) {
         match self.restarted(run).await {
             Ok(provider) => run.check_cancel(type_name, &*provider).await,
-            Err(why) => run.not_restarted(&why),
+            Err((check, why)) => run.not_restarted(check, &why),
         }
     }
 
@@ -247,43 +253,47 @@ impl Operations {
         if objects.is_empty() {
             return;
         }
-        // Clears the request to stop, which would cancel these calls. Other commands still wait.
-        let _turn = command.end();
-        (run.stop, run.ends) = (CancellationToken::new(), Instant::now() + CLEAN_UP);
+        (run.stop, run.ends) = (command.begin_clean_up(), Instant::now() + CLEAN_UP);
         let provider = self.restarted(run).await;
         // In reverse, because a later object may depend on an earlier one.
         for (type_name, config, object) in objects.into_iter().rev() {
-            let left = match &provider {
-                Ok(_) if Instant::now() >= run.ends => Some(Leftover {
-                    type_name,
-                    id: conformance::id_of(&object.value),
-                    why: "the time for destroying the remaining objects has passed".to_owned(),
-                }),
+            let result = match &provider {
+                Ok(_) if Instant::now() >= run.ends => {
+                    Err("the time for destroying the remaining objects has passed".to_owned())
+                }
                 Ok(provider) => {
                     let subject = run.subject(&**provider, &type_name, config, false);
-                    conformance::clean_up(subject, object).await
+                    conformance::clean_up(subject, &object).await
                 }
-                Err(why) => Some(Leftover {
-                    type_name,
-                    id: conformance::id_of(&object.value),
-                    why: why.clone(),
-                }),
+                Err((_, why)) => Err(why.clone()),
             };
+            let left = result.err().map(|why| Leftover {
+                id: conformance::id_of(&object.value),
+                type_name,
+                why,
+            });
             run.report.leftovers.extend(left);
         }
     }
 
-    async fn restarted(&self, run: &Run<'_>) -> Result<Arc<dyn Provider>, String> {
+    /// Launches and configures the provider anew.
+    ///
+    /// # Errors
+    /// The check that fails, and the reason.
+    async fn restarted(&self, run: &Run<'_>) -> Result<Arc<dyn Provider>, (&'static str, String)> {
+        let not_started = |why: String| ("start", why);
+        let not_configured = |why: String| ("configure", why);
         let plugin = self.pool.plugins().get(&run.request.plugin);
-        let plugin = plugin.ok_or_else(|| "the plugin is no longer registered".to_owned())?;
-        plugin.restart().await.map_err(|error| error.to_string())?;
+        let gone = || not_started("the plugin is no longer registered".to_owned());
+        let started = plugin.ok_or_else(gone)?.restart().await;
+        started.map_err(|error| not_started(error.to_string()))?;
         let ctx = run.context();
         let plain = self.provider(&run.request.plugin, &ctx).await;
-        let plain = plain.map_err(|error| error.to_string())?;
+        let plain = plain.map_err(|error| not_started(error.to_string()))?;
         // The new process has no configuration yet.
-        let config = run.provider_config()?;
+        let config = run.provider_config().map_err(not_configured)?;
         let configured = self.configured(run, &*plain, config).await;
-        configured.map_err(|(_, why)| why)
+        configured.map_err(|(_, why)| not_configured(why))
     }
 
     fn redact(&self, report: &mut Report) {
@@ -297,6 +307,9 @@ impl Operations {
                 .iter_mut()
                 .for_each(|id| secrets.redact_in_place(id));
             secrets.redact_in_place(&mut left.why);
+        }
+        if let Some(why) = &mut report.stopped {
+            secrets.redact_in_place(why);
         }
     }
 }
@@ -345,6 +358,7 @@ impl Run<'_> {
         let given = self.request.given.as_ref();
         let given = given.map(|given| given.provider(block)).transpose();
         if let Some(config) = given.map_err(|error| error.to_string())?.flatten() {
+            self.secrets.register_by_schema(block, &config);
             return Ok(config);
         }
         let required = required_arguments(block);
@@ -357,6 +371,11 @@ impl Run<'_> {
         }
     }
 
+    /// Returns the reason that no further check may begin, if there is one.
+    fn end_reason(&self) -> Option<&'static str> {
+        conformance::end_reason(&self.stop, self.ends)
+    }
+
     fn context(&self) -> CallContext {
         CallContext {
             deadline: Some(self.request.call_deadline),
@@ -365,8 +384,8 @@ impl Run<'_> {
     }
 
     async fn check_type(&mut self, name: &str, provider: &dyn Provider) {
-        if self.stop.is_cancelled() {
-            let report = conformance::skipped(name, "the run was interrupted");
+        if let Some(why) = self.end_reason() {
+            let report = conformance::skipped(name, why);
             return self.report.types.push(report);
         }
         let Some(schema) = self.schemas.resources.get(name) else {
@@ -408,23 +427,21 @@ impl Run<'_> {
         }
     }
 
-    /// Records that a later launch failed, which the first one cannot show.
-    fn not_restarted(&mut self, why: &str) {
+    /// Records that the start or the configuration of a later launch failed, which the first one
+    /// cannot show.
+    fn not_restarted(&mut self, check: &str, why: &str) {
         let skip = |why| Check::new("cancel", Status::Skipped, why);
         if self.stop.is_cancelled() {
             return self.report.checks.push(skip("the run was interrupted"));
         }
-        let why = format!("ready at the first launch, but not at a later one: {why}");
-        self.report.checks.retain(|check| check.id != "start");
-        self.report
-            .checks
-            .push(Check::new("start", Status::Fail, why));
-        self.report
-            .checks
-            .push(skip("the provider did not start again"));
+        let why = format!("it passed at the first launch, but not at a later one: {why}");
+        let checks = &mut self.report.checks;
+        checks.retain(|made| made.id != check);
+        checks.push(Check::new(check, Status::Fail, why));
+        checks.push(skip("the provider is not ready at a later launch"));
     }
 
-    /// Keeps what checks of a type have left; returns their report.
+    /// Records the remaining object and the leftovers of a type; returns its report.
     fn keep(&mut self, checked: Checked, config: Value) -> TypeReport {
         let type_name = &checked.report.type_name;
         let object = checked.object;
@@ -445,7 +462,11 @@ impl Run<'_> {
     /// Returns the configuration of a type; true if it is the operator's, and not the starter.
     fn config_of(&self, name: &str, schema: &Schema) -> Result<(Value, bool), GivenError> {
         match self.given(name, schema)? {
-            Some(config) => Ok((config, true)),
+            Some(config) => {
+                // Providers repeat values in their errors.
+                self.secrets.register_by_schema(&schema.block, &config);
+                Ok((config, true))
+            }
             None => Ok((starter_value(&schema.block, &self.request.prefix)?, false)),
         }
     }

@@ -377,6 +377,12 @@ impl Operations {
         }
     }
 
+    /// Returns true if the running command only destroys what it has created.
+    pub fn is_cleaning_up(&self) -> bool {
+        let switches = lock(&self.switches);
+        switches.as_ref().is_some_and(|now| now.is_cleaning_up)
+    }
+
     /// Goes to a rung of the cancel ladder. Returns true if a running operation reacts to it.
     pub fn cancel(
         self: &Arc<Self>,
@@ -386,7 +392,14 @@ impl Operations {
         let Some(switches) = lock(&self.switches).clone() else {
             return false;
         };
+        // A plugin that was asked to stop may refuse to destroy.
+        if switches.is_cleaning_up && rung == CancelRung::AskPlugins {
+            return true;
+        }
         let text = match rung {
+            CancelRung::StopStarting if switches.is_cleaning_up => {
+                "the remaining objects are destroyed before the command ends"
+            }
             CancelRung::StopStarting => {
                 "no new operations start, except to complete replacements in progress"
             }

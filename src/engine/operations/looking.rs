@@ -24,7 +24,7 @@ use store::records::State;
 use types::{Layer, Overlays, TypeSettings};
 use workspace::load::Loaded;
 
-/// Time between two looks at objects whose type has no policy.
+/// Time between two looks at objects without a policy of their type or provider.
 const EVERY: Duration = Duration::from_secs(600);
 
 /// Returns the run that reads the objects of a kind, with its policy. A type is more specific than
@@ -201,7 +201,11 @@ impl Operations {
     ) -> Result<Findings, EngineError> {
         let settings = settings_of(&self.parsed_overlays(&staged.loaded), name);
         let policy = settings.reconcile().unwrap_or_default();
-        let origin = settings.mode.as_ref().map(|mode| &mode.origin);
+        let mode = settings.mode.as_ref().map(|mode| &mode.origin);
+        let replaces = settings.allow_replace.as_ref().filter(|given| given.value);
+        // Either can come from a file of the workspace, also beside one of the user's own.
+        let origins = mode.into_iter().chain(replaces.map(|given| &given.origin));
+        let origin = origins.min_by_key(|origin| origin.layer);
         let reason = match origin {
             // The user's own files need no trust.
             Some(origin) if origin.layer < Layer::User && policy.mode == Mode::Enforce => {

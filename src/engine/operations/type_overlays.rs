@@ -204,7 +204,9 @@ fn provider_of<'s>(
     let schema = |(address, provider): (&'s Arc<str>, &'s Arc<ProviderSchema>)| {
         Some((&**address, provider.resources.get(type_name)?))
     };
-    schemas.iter().find_map(schema)
+    // Forks of a provider have the same types; the answer must not change between two runs.
+    let found = schemas.iter().filter_map(schema);
+    found.min_by_key(|(address, _)| *address)
 }
 
 fn redact(overlays: &Overlays, provider: &mut Arc<ProviderSchema>) {

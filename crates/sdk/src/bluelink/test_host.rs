@@ -85,16 +85,16 @@ impl TestHost {
         let spec = encode(config, &kind.entry.ty, None).unwrap_or_default();
         // Validation does not configure the provider.
         let call = |cx| resource::validate(kind, cx, spec);
-        let told = self.server.service.run(call).await?;
-        let mut said = Diagnostics::new();
-        for one in told
+        let diagnostics = self.server.service.run(call).await?;
+        let mut errors = Diagnostics::new();
+        for one in diagnostics
             .into_iter()
             .filter(|one| one.level() == DiagnosticLevel::Error)
         {
-            said.error(one.message, "");
+            errors.error(one.message, "");
         }
-        match said.has_errors() {
-            true => Err(said.into()),
+        match errors.has_errors() {
+            true => Err(errors.into()),
             false => Ok(()),
         }
     }

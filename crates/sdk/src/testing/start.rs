@@ -76,7 +76,7 @@ impl TestProvider {
     }
 
     /// Calls the provider in this process as a Bluelink host does: the host plans by the schema,
-    /// has one configuration for each call, and stores nothing of a failed deploy. For applies,
+    /// sends the configuration with each call, and stores nothing of a failed deploy. For applies,
     /// reads, imports and destroys of resources. A mistake in the configuration is reported by the
     /// first call that uses it.
     ///

@@ -181,11 +181,13 @@ impl<T: Lifecycle> Resource for Typed<T> {
             Ok(made) => Ok(self.state(cx, &made, &change.planned)),
             Err(failure) => {
                 let mut failure = typed.partial.attach_to(failure);
+                let mut base = &change.planned;
                 if failure.partial.is_none() && cx.private() != change.private {
                     // The host takes private data only from an object, here the unchanged one.
-                    failure = failure.with_partial(State::new(change.prior));
+                    failure = failure.with_partial(State::new(change.prior.clone()));
+                    base = &change.prior;
                 }
-                Err(self.failure(cx, failure, &change.planned))
+                Err(self.failure(cx, failure, base))
             }
         }
     }
