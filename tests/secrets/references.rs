@@ -312,7 +312,10 @@ fn s1_15_command_of_the_workspace_needs_trust_and_its_failure_shows_no_value() {
 fn s1_15_missing_values_are_errors_with_the_place_of_the_reference() {
     for (from, text) in [
         ("env:NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE is not set"),
-        ("file:../no-such-file", "cannot read the file ../no-such-file"),
+        (
+            "file:../no-such-file",
+            "cannot read the file ../no-such-file",
+        ),
         ("file:empty", "file:empty is empty"),
     ] {
         let secret = format!("secret \"token\" {{\n  from = {from:?}\n}}\n");
