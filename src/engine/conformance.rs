@@ -152,6 +152,10 @@ impl<'a> TypeRun<'a> {
 
     fn finish(mut self) -> Checked {
         complete(&mut self.checks, &self.reason);
+        self.into_checked()
+    }
+
+    fn into_checked(self) -> Checked {
         Checked {
             report: TypeReport {
                 type_name: self.subject.type_name.to_owned(),

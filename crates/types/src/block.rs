@@ -39,6 +39,17 @@ pub(crate) struct Overlay {
     pub(crate) origin: Origin,
 }
 
+impl Overlay {
+    fn new(settings: TypeSettings, replace: bool, layer: Layer, block: &Block) -> Self {
+        let span = block.def_span;
+        Self {
+            settings,
+            replace,
+            origin: Origin { layer, span },
+        }
+    }
+}
+
 /// Reads a `type` block.
 pub(crate) fn read_type(
     block: &Block,
@@ -82,14 +93,8 @@ pub(crate) fn read_type(
     }
     reader.reconcile(reconcile, &mut settings);
     let replace = reader.constant(&content, "replace", flag);
-    Overlay {
-        settings,
-        replace: replace.is_some_and(|replace| replace.value),
-        origin: Origin {
-            layer,
-            span: block.def_span,
-        },
-    }
+    let replace = replace.is_some_and(|replace| replace.value);
+    Overlay::new(settings, replace, layer, block)
 }
 
 /// Reads a `provider` block: the reconcile policy of its objects.
@@ -116,14 +121,7 @@ pub(crate) fn read_provider(
         reader.diags.error(block.def_span, summary, detail);
     }
     reader.reconcile(reconcile, &mut settings);
-    Overlay {
-        settings,
-        replace: false,
-        origin: Origin {
-            layer,
-            span: block.def_span,
-        },
-    }
+    Overlay::new(settings, false, layer, block)
 }
 
 struct Reader<'a> {

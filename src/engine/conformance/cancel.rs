@@ -3,7 +3,6 @@
 use super::steps::{Outcome, Unplanned};
 use super::{Checked, Subject, TypeRun};
 use calls::{CallContext, ProviderError};
-use conform::TypeReport;
 use model::duration;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -23,15 +22,7 @@ struct Answered {
 pub async fn cancel(subject: Subject<'_>) -> Option<Checked> {
     let mut run = TypeRun::new(subject)?;
     run.cancel().await;
-    Some(Checked {
-        report: TypeReport {
-            type_name: run.subject.type_name.to_owned(),
-            checks: run.checks,
-        },
-        object: run.object,
-        created_in: None,
-        leftovers: run.leftovers,
-    })
+    Some(run.into_checked())
 }
 
 impl TypeRun<'_> {
