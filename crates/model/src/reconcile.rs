@@ -19,9 +19,9 @@ pub struct ReconcileOptions {
 
 /// Name of the run for objects that belong to no group and have no policy of their own.
 pub const OBJECTS_RUN: &str = "objects outside of groups";
-/// Begin of the name of a run for the objects of one type.
+/// Start of the name of a run for the objects of one type.
 pub const TYPE_RUN: &str = "type ";
-/// Begin of the name of a run for the objects of one provider.
+/// Start of the name of a run for the objects of one provider.
 pub const PROVIDER_RUN: &str = "provider ";
 
 /// Returns true for the name of a run that reads objects outside of groups.

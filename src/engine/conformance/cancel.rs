@@ -7,7 +7,7 @@ use model::duration;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Time between the begin of the create and the request.
+/// Time between the start of the create and the request.
 const HEAD_START: Duration = Duration::from_millis(100);
 
 /// Answer to a request to stop.
