@@ -131,10 +131,10 @@ fn add_distinct(all: &mut Diagnostics, more: Diagnostics) {
     }
 }
 
-/// Published results of one walk, by step.
+/// Published results of one walk, by step and, in a deploy, part of the module instances.
 #[derive(Default)]
 pub struct Cells {
-    published: Mutex<BTreeMap<Step, Arc<Cell>>>,
+    published: Mutex<BTreeMap<(Step, usize), Arc<Cell>>>,
     ready: Mutex<HashMap<ConfigKey, Arc<dyn Provider>>>,
     failed_reads: Mutex<HashSet<AbsResource>>,
     /// Diagnostics of a step outside of its cell: those of ephemeral resources that it has opened.
@@ -156,7 +156,7 @@ pub struct MergedCells {
 
 impl Cells {
     /// Publishes the result of a node; nothing else does. Returns true if the node succeeded.
-    pub fn publish(&self, step: Step, mut cell: Cell, around: &WalkContext) -> bool {
+    pub fn publish(&self, part: (Step, usize), mut cell: Cell, around: &WalkContext) -> bool {
         let good = !cell.failed;
         // Values and providers are published before the cell, whose presence says that the step is
         // complete.
@@ -167,7 +167,7 @@ impl Cells {
             around.functions.configured(key, provider, ready.functions);
         }
         lock(&self.failed_reads).extend(std::mem::take(&mut cell.failed_reads));
-        lock(&self.published).insert(step, Arc::new(cell));
+        lock(&self.published).insert(part, Arc::new(cell));
         good
     }
 
@@ -181,7 +181,7 @@ impl Cells {
 
     /// Returns the result of a step if it was evaluated.
     pub fn of(&self, step: Step) -> Option<Arc<Cell>> {
-        lock(&self.published).get(&step).cloned()
+        lock(&self.published).get(&(step, 0)).cloned()
     }
 
     /// Returns the provider of a configuration that is ready.
@@ -206,7 +206,10 @@ impl Cells {
 
     /// Merges all cells in the order given; steps that `order` lacks follow by number.
     pub fn merge_in_order(&self, order: impl IntoIterator<Item = Step>) -> MergedCells {
-        let mut cells = std::mem::take(&mut *lock(&self.published));
+        let mut cells: BTreeMap<Step, Vec<Arc<Cell>>> = BTreeMap::new();
+        for ((step, _), cell) in std::mem::take(&mut *lock(&self.published)) {
+            cells.entry(step).or_default().push(cell);
+        }
         let mut beside = std::mem::take(&mut *lock(&self.extra_diagnostics));
         let mut all = MergedCells::default();
         let ordered: Vec<Step> = order.into_iter().collect();
@@ -220,8 +223,9 @@ impl Cells {
             .filter(|s| !known.contains(s))
             .collect();
         for step in ordered.into_iter().chain(rest) {
+            let parts = cells.remove(&step).into_iter().flatten();
             // Tasks hold cells only during the walk, so `into_inner` succeeds here.
-            if let Some(cell) = cells.remove(&step).and_then(Arc::into_inner) {
+            for cell in parts.filter_map(Arc::into_inner) {
                 all.changes
                     .extend(cell.changes.into_iter().map(|change| (step, change)));
                 all.drift.extend(cell.drift);
@@ -279,7 +283,7 @@ mod tests {
             cell.report(error(&format!("step {step}")));
             cell.statuses.record("check.c", status);
             let failed = step == 1;
-            let good = cells.publish(step, cell.failed_unless(!failed), context);
+            let good = cells.publish((step, 0), cell.failed_unless(!failed), context);
             assert_eq!(good, !failed);
         }
         cells.add_diagnostics(0, error("beside"));

@@ -8,7 +8,7 @@ use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::steps::{Steps, Task};
 use graph::{Graph, Step};
-use lang::addr::{ConfigResource, ModulePath};
+use lang::addr::{ConfigResource, ModuleInstance, ModulePath};
 use lang::config::Module;
 use model::ConfigKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -92,17 +92,19 @@ impl Drawing {
             _ => None,
         });
         let applied: BTreeSet<ConfigResource> = applied.collect();
+        // OpenTofu draws one node for all instances of a module.
+        let mut evaluated: BTreeMap<(Step, bool), Drawn> = BTreeMap::new();
         for task in &steps.tasks {
             let (of, provider) = match task {
-                Task::Node(n) => match &nodes.nodes[*n] {
+                Task::Node(n, _) | Task::Open(n, _) => {
+                    let node = &nodes.nodes[*n];
                     // The resource is evaluated but not changed.
-                    node @ Node::Resource(r) if !applied.contains(r) => {
-                        (out.node(node, true), None)
-                    }
-                    node => (out.node(node, false), None),
-                },
-                Task::Open(n) => (out.node(&nodes.nodes[*n], true), None),
-                Task::Part(_) | Task::Gate | Task::Rollout(..) => {
+                    let unchanged = node.resource().is_some_and(|r| !applied.contains(r));
+                    let opened = unchanged || matches!(task, Task::Open(..));
+                    let draw = || out.node(node, opened);
+                    (*evaluated.entry((*n, opened)).or_insert_with(draw), None)
+                }
+                Task::Part(..) | Task::Gate | Task::Rollout(..) => {
                     (out.add_node(None, None, ModulePath::root()), None)
                 }
                 Task::Apply(i) => {
@@ -151,7 +153,7 @@ impl Drawing {
         for module in root.all() {
             out.add_node(None, None, module.path.clone());
         }
-        let mut of_resource: HashMap<String, Vec<Step>> = HashMap::new();
+        let mut of_resource: HashMap<String, Vec<(&ModuleInstance, Step)>> = HashMap::new();
         let mut users: BTreeMap<ConfigKey, Vec<Step>> = BTreeMap::new();
         let mut dependencies = Vec::new();
         for (resource, instances) in &prior.resources {
@@ -168,23 +170,26 @@ impl Drawing {
                     };
                     let label = resource.config();
                     let step = out.destroyed(name, &label).target;
-                    of_resource.entry(label.to_string()).or_default().push(step);
-                    dependencies.push((step, &object.dependencies));
+                    let drawn = (&resource.module, step);
+                    let of_resource = of_resource.entry(label.to_string()).or_default();
+                    of_resource.push(drawn);
+                    dependencies.push((drawn, &object.dependencies));
                     if let Some(provider) = ConfigKey::parse(&object.provider) {
                         users.entry(provider.block()).or_default().push(step);
                     }
                 }
             }
         }
-        for (dependent, addresses) in dependencies {
-            for step in addresses
+        for ((module, dependent), addresses) in dependencies {
+            for (other, step) in addresses
                 .iter()
                 .filter_map(|a| of_resource.get(a))
                 .flatten()
             {
+                let siblings = module != *other && module.path() == other.path();
                 // A resource may depend on itself in the state, for instance between its own
                 // objects; a step must not need itself.
-                if *step != dependent {
+                if *step != dependent && !siblings {
                     out.add_edge(*step, dependent);
                 }
             }

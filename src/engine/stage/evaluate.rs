@@ -6,6 +6,7 @@ use super::nodes::Node;
 use super::prior::PriorState;
 use super::scope::ModuleScope;
 use super::state_values::stored_cell;
+use super::values::Extent;
 use super::walk::Walk;
 use cty::{Type, Value};
 use lang::addr::ModuleInstance;
@@ -29,7 +30,7 @@ pub async fn evaluate(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics 
             let cell = match &walk.nodes.nodes[step] {
                 // Neither providers are configured nor checks evaluated.
                 Node::Provider(_) | Node::Check(..) => Cell::default(),
-                node => match walk.evaluate_common(node).await {
+                node => match walk.evaluate_common(node, &Extent::all()).await {
                     Some(cell) => cell,
                     None => stored_cell(&walk, &prior, step),
                 },

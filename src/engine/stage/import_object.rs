@@ -15,7 +15,7 @@ use super::plan::with_address;
 use super::prior::PriorState;
 use super::scope::ModuleScope;
 use super::state_values::stored_cell;
-use super::values::Repetition;
+use super::values::{Extent, Repetition};
 use super::walk::Walk;
 use cty::schema::Schema;
 use graph::Step;
@@ -167,9 +167,9 @@ async fn evaluate_needs(walk: &Arc<Walk>, prior: &Arc<PriorState>, step: Step) {
             }
             let cell = match &walk.nodes.nodes[s] {
                 Node::Resource(r) if r.resource.mode == Mode::Ephemeral => {
-                    walk.open(s, r, &|_| OpenTime::Now).await
+                    walk.open(s, (r, &Extent::all()), &|_| OpenTime::Now).await
                 }
-                node => match walk.evaluate_common(node).await {
+                node => match walk.evaluate_common(node, &Extent::all()).await {
                     Some(cell) => cell,
                     // An import changes one object, so other resources are not planned.
                     None => stored_cell(&walk, &prior, s),

@@ -7,7 +7,7 @@ mod providers;
 use super::names::Names;
 pub use edges::schema_of;
 use graph::{Graph, Step};
-use lang::addr::{ConfigResource, InstanceKey, Mode, ModulePath, Resource};
+use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath, Resource};
 use lang::config::Module;
 use lang::diag::Diagnostics;
 use lang::source::Span;
@@ -55,6 +55,16 @@ impl Node {
         }
     }
 
+    /// Returns the module that the node is declared in.
+    pub fn module(&self) -> &ModulePath {
+        match self {
+            Self::Variable(m, _) | Self::Local(m, _) | Self::Output(m, _) => m,
+            Self::Call(m, _) | Self::Check(m, _) => m,
+            Self::Provider(key) => &key.module,
+            Self::Resource(r) | Self::Orphan(r) => &r.module,
+        }
+    }
+
     /// Returns the resource of the node, if any.
     pub fn resource(&self) -> Option<&ConfigResource> {
         match self {
@@ -69,13 +79,19 @@ pub struct Nodes {
     pub graph: Graph,
     pub nodes: Vec<Node>,
     by_node: HashMap<Node, Step>,
-    /// Instance keys a step depends on, per resource, if all its references have constant keys.
+    /// Instance keys a step depends on, per resource or output of a module, if all its references
+    /// have constant keys.
     instance_keys: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
     /// By local value: the resource whose instances have an element each.
     keyed_locals: HashMap<Step, Step>,
     /// Steps that need a resource as a whole whatever keys their references have: their repetition
     /// or their conditions refer to it.
     needs_whole: HashSet<(Step, Step)>,
+    /// Modules with several instances, or none: the calls have `count`, `for_each` or `enabled`.
+    repeated: BTreeSet<ModulePath>,
+    /// Variables whose argument refers to the module that it is passed to, with the node that they
+    /// need there: the reference is to other instances too.
+    through_call: HashSet<(Step, Step)>,
     /// By resource: the one whose instances its `for_each` uses unchanged.
     chained: HashMap<Step, Step>,
     /// By resource: instances of itself that its provisioners refer to; `None` means all.
@@ -109,8 +125,38 @@ impl Nodes {
         self.step(&Node::Provider(key.block()))
     }
 
-    /// Returns the instance keys of a resource that a step depends on; `None` if it depends on the
-    /// whole resource.
+    /// Returns the modules that may have any number of instances.
+    pub fn repeated_modules(&self) -> &BTreeSet<ModulePath> {
+        &self.repeated
+    }
+
+    /// Returns the module in which a reference from one node to another is evaluated, as far as it
+    /// encloses both.
+    pub fn place_of_reference(&self, step: Step, needed: Step) -> ModulePath {
+        let (own, other) = (self.nodes[step].module(), self.nodes[needed].module());
+        let mut shared = common(own, other);
+        if self.through_call.contains(&(step, needed)) {
+            shared.0.truncate(own.0.len() - 1);
+        }
+        shared
+    }
+
+    /// Returns the part of a module instance that an object of it shares with the objects of
+    /// another module that it depends on. Within that part, their instances depend on each other;
+    /// a call that passes values of the module to the module itself connects all instances.
+    pub fn shared_instance(&self, own: &ModuleInstance, other: &ModulePath) -> ModuleInstance {
+        let mut shared = common(&own.path(), other);
+        let variables = self.through_call.iter().map(|(variable, _)| variable);
+        let called = variables.map(|variable| self.nodes[*variable].module());
+        let around = called.filter(|called| shared.starts_with(called));
+        if let Some(length) = around.map(|called| called.0.len()).min() {
+            shared.0.truncate(length - 1);
+        }
+        ModuleInstance(own.0[..shared.0.len()].to_vec())
+    }
+
+    /// Returns the instance keys of a resource or of an output's module that a step depends on;
+    /// `None` if it depends on all instances.
     pub fn instances_needed(&self, step: Step, resource: Step) -> Option<&BTreeSet<InstanceKey>> {
         self.instance_keys.get(&(step, resource))
     }
@@ -180,6 +226,8 @@ impl Nodes {
             instance_keys: HashMap::new(),
             keyed_locals: HashMap::new(),
             needs_whole: HashSet::new(),
+            repeated: BTreeSet::new(),
+            through_call: HashSet::new(),
             chained: HashMap::new(),
             siblings: BTreeMap::new(),
             names: Names::with(from.schemas),
@@ -274,6 +322,12 @@ impl Nodes {
         // Computed without the lock; a result that another thread has stored meanwhile is used.
         lock(&self.dependencies).entry(needs).or_insert(all).clone()
     }
+}
+
+/// Returns the innermost module that encloses both.
+pub fn common(a: &ModulePath, b: &ModulePath) -> ModulePath {
+    let both = a.0.iter().zip(&b.0).take_while(|(a, b)| a == b);
+    ModulePath(both.map(|(name, _)| name.clone()).collect())
 }
 
 /// Returns the address of a module's resource.

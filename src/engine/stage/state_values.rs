@@ -4,7 +4,7 @@
 use super::cell::Cell;
 use super::nodes::Node;
 use super::prior::{PriorState, marked};
-use super::values::PublishedValue;
+use super::values::{Extent, PublishedValue};
 use super::walk::Walk;
 use cty::Value;
 use graph::Step;
@@ -19,7 +19,7 @@ pub(super) fn stored_cell(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
     };
     if address.resource.mode == Mode::Ephemeral {
         // Nothing is opened outside of the stage.
-        return walk.unopened(address);
+        return walk.unopened(address, &Extent::all());
     }
     let Some(module) = walk.module(&address.module) else {
         return cell;

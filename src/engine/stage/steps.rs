@@ -3,15 +3,19 @@
 
 mod builder;
 mod dependents;
+mod extents;
 mod rollouts;
 
 use super::change::{Change, OutputChange};
 use super::groups::ChangedGroup;
 use super::nodes::{Node, Nodes};
 use builder::{Builder, GATE_THRESHOLD};
+use super::values::Extent;
 use dependents::Dependents;
+pub use extents::ExtentId;
+use extents::Extents;
 use graph::{Graph, Step};
-use lang::addr::ModulePath;
+use lang::addr::{Mode, ModulePath};
 use lang::diag::Diagnostic;
 use model::{Action, StageMode, StageRequest};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,12 +24,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// Evaluates a node of the configuration, or assembles the value of a resource.
-    Node(Step),
+    Node(Step, ExtentId),
     /// Assembles the value of a resource from some of its instances, for dependents that need only
     /// these.
-    Part(Step),
+    Part(Step, ExtentId),
     /// Evaluates the expansion of a resource before its instances are applied.
-    Open(Step),
+    Open(Step, ExtentId),
     /// Creates, updates or reads the instance of a change.
     Apply(usize),
     /// Destroys or forgets the object of a change.
@@ -55,6 +59,8 @@ pub enum RolloutTask {
 pub struct Steps {
     pub graph: Graph,
     pub tasks: Vec<Task>,
+    /// Module instances that the evaluations cover, by id.
+    pub extents: Vec<Extent>,
     /// Second step of each replacement, by its first.
     pub second_halves: HashMap<Step, Step>,
 }
@@ -63,7 +69,7 @@ impl Steps {
     /// Returns the error for a cycle.
     fn cycle(&self, cycle: &[Step], nodes: &Nodes, changes: &[Change]) -> Diagnostic {
         let name = |step: &Step| match &self.tasks[*step] {
-            Task::Node(n) | Task::Part(n) | Task::Open(n) => nodes.nodes[*n].text(),
+            Task::Node(n, _) | Task::Part(n, _) | Task::Open(n, _) => nodes.nodes[*n].text(),
             Task::Apply(i) => changes[*i].address.to_string(),
             Task::Destroy(i) => format!("{} (destroy)", changes[*i].id()),
             Task::Gate => "all of them".to_owned(),
@@ -204,10 +210,13 @@ impl Selected<'_> {
             steps: Steps {
                 graph: Graph::default(),
                 tasks: Vec::new(),
+                extents: Vec::new(),
                 second_halves: HashMap::new(),
             },
             nodes: self.nodes,
-            of_node: Vec::new(),
+            extents: self.extents(),
+            of_node: HashMap::new(),
+            joined: HashMap::new(),
             parts: BTreeMap::new(),
             apply: HashMap::new(),
             destroy: HashMap::new(),
@@ -222,7 +231,25 @@ impl Selected<'_> {
         out.destruction_order(changes, taken);
         out.order_checks_last(changes, taken);
         out.rollouts(self.groups, changes, order == DependentOrder::Batches);
+        out.steps.extents = out.extents.into_instances();
         out.steps
+    }
+
+    /// Divides the nodes by the module instances with changes.
+    fn extents(&self) -> Extents {
+        let changes = || self.taken.iter().map(|i| &self.changes[*i]);
+        let applied = changes().filter(|change| applies(change));
+        let applied = applied.map(|change| Node::Resource(change.address.config()));
+        let mut waited: BTreeSet<Step> = applied.filter_map(|n| self.nodes.step(&n)).collect();
+        // Ephemeral resources are opened by the provider.
+        let ephemeral = |node: &Node| {
+            let resource = node.resource();
+            resource.is_some_and(|r| r.resource.mode == Mode::Ephemeral)
+        };
+        let nodes = self.nodes.nodes.iter().enumerate();
+        waited.extend(nodes.filter(|(_, n)| ephemeral(n)).map(|(step, _)| step));
+        let changed = changes().map(|change| &change.address.module).collect();
+        Extents::new(self.nodes, changed, &waited)
     }
 }
 

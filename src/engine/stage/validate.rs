@@ -9,7 +9,7 @@ use super::ephemeral::unknown_value;
 use super::expand::{self, Meta};
 use super::nodes::Node;
 use super::scope::ModuleScope;
-use super::values::PublishedValue;
+use super::values::{Extent, PublishedValue};
 use super::walk::Walk;
 use calls::{CallContext, ProviderDiagnostic};
 use cty::Value;
@@ -26,7 +26,7 @@ use workspace::refs::{self, Ref};
 /// Validates one node.
 pub async fn run(walk: &Walk, step: Step) -> Cell {
     let node = &walk.nodes.nodes[step];
-    if let Some(mut cell) = walk.evaluate_common(node).await {
+    if let Some(mut cell) = walk.evaluate_common(node, &Extent::all()).await {
         let good = depends_on(walk, node, &mut cell);
         return cell.failed_unless(good);
     }

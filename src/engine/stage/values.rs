@@ -4,9 +4,38 @@
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, ModuleInstance, ModulePath};
 use model::mutex::lock;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Module instances that a step of a walk covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// This instance, with the instances of the modules that it calls.
+    Within(ModuleInstance),
+    /// Like `Within`, but without some instances, which have steps of their own.
+    Except(ModuleInstance, Arc<BTreeSet<ModuleInstance>>),
+}
+
+impl Extent {
+    /// All instances of all modules.
+    pub fn all() -> Self {
+        Self::Within(ModuleInstance::root())
+    }
+
+    fn covers(&self, instance: &ModuleInstance) -> bool {
+        match self {
+            Self::Within(first) => instance.starts_with(first),
+            Self::Except(first, others) => {
+                let mut prefixes = (first.0.len()..=instance.0.len()).rev();
+                instance.starts_with(first)
+                    && !prefixes.any(|end| {
+                        others.contains(&ModuleInstance(instance.0[..end].to_vec()))
+                    })
+            }
+        }
+    }
+}
 
 /// `each` and `count`, if set.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -102,6 +131,13 @@ impl<K: Eq + Hash, V: Clone> Map<K, V> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(key, value);
+    }
+}
+
+impl<K: Eq + Hash, V: Default> Map<K, V> {
+    fn update(&self, key: K, change: impl FnOnce(&mut V)) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(all.entry(key).or_default());
     }
 }
 
@@ -204,6 +240,23 @@ impl Values {
         self.modules.get(module).unwrap_or_default()
     }
 
+    /// Returns the instances of a module within an extent.
+    pub fn instances_in(&self, module: &ModulePath, within: &Extent) -> Arc<Vec<ModuleInstance>> {
+        match within {
+            Extent::Within(first) if first.is_root() => self.instances(module),
+            // The usual case is not searched for among thousands of instances.
+            Extent::Within(first) if first.0.len() == module.0.len() => {
+                let exists = self.repetitions.get(first).is_some();
+                Arc::new(exists.then(|| first.clone()).into_iter().collect())
+            }
+            _ => {
+                let all = self.instances(module);
+                let covered = all.iter().filter(|instance| within.covers(instance));
+                Arc::new(covered.cloned().collect())
+            }
+        }
+    }
+
     /// Returns true if the instances of a module are evaluated and do not include this one.
     pub fn excludes_instance(&self, instance: &ModuleInstance) -> bool {
         let all = self.modules.get(&instance.path());
@@ -224,16 +277,31 @@ impl Values {
         // One list for all instances of the calling module, because a path names the module in all
         // of them.
         let mut all = Vec::new();
+        let mut replaced = BTreeSet::new();
         for (module, expansion) in expansions {
             for (key, repetition) in expansion.instances() {
                 let child = module.child(name, key);
                 self.repetitions.insert(child.clone(), repetition);
                 all.push(child);
             }
-            self.calls
-                .insert((module, name.clone()), Arc::new(expansion));
+            let known = (module.clone(), name.clone());
+            if self.calls.get(&known).is_some() {
+                replaced.insert(module);
+            }
+            self.calls.insert(known, Arc::new(expansion));
         }
-        self.modules.insert(parent.child(name), Arc::new(all));
+        self.modules.update(parent.child(name), |list| {
+            let list = Arc::make_mut(list);
+            if !replaced.is_empty() {
+                list.retain(|child| child.parent().is_none_or(|of| !replaced.contains(&of)));
+            }
+            // The instances of the calling module may be evaluated one by one, in any order.
+            let added = !list.is_empty();
+            list.extend(all);
+            if added {
+                list.sort();
+            }
+        });
     }
 }
 

@@ -15,7 +15,7 @@ use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::outlines::Outlines;
 use super::scope::{ModuleScope, Phase, WalkContext, marked};
-use super::values::PublishedValue;
+use super::values::{Extent, PublishedValue};
 use async_trait::async_trait;
 use calls::{CallContext, ProviderError};
 use cty::Value;
@@ -114,7 +114,12 @@ impl Walk {
 
     /// Publishes the result of a step. Returns true if the step succeeded.
     pub fn publish(&self, step: Step, cell: Cell) -> bool {
-        self.cells.publish(step, cell, &self.context)
+        self.publish_part(step, 0, cell)
+    }
+
+    /// Publishes the result of a step for some module instances.
+    pub fn publish_part(&self, step: Step, part: usize, cell: Cell) -> bool {
+        self.cells.publish((step, part), cell, &self.context)
     }
 
     /// Reports the diagnostics of a check's data source as warnings; an error fails the check.
@@ -205,22 +210,28 @@ impl Walk {
         cell.report(diags).then(|| Some(value.unmark_deep().0))
     }
 
-    /// Evaluates a node that needs no resource's provider; `None` for other nodes.
-    pub async fn evaluate_common(&self, node: &Node) -> Option<Cell> {
+    /// Evaluates a node that needs no resource's provider, in the module instances `within`; `None`
+    /// for other nodes.
+    pub async fn evaluate_common(&self, node: &Node, within: &Extent) -> Option<Cell> {
         let mut cell = Cell::default();
         let good = match node {
-            Node::Variable(path, name) => self.variable(path, name, &mut cell),
-            Node::Local(path, name) => self.local(path, name, &mut cell),
-            Node::Output(path, name) => self.output(path, name, &mut cell),
-            Node::Call(path, name) => self.call(path, name, &mut cell),
+            Node::Variable(path, name) => self.variable((path, within), name, &mut cell),
+            Node::Local(path, name) => self.local((path, within), name, &mut cell),
+            Node::Output(path, name) => self.output((path, within), name, &mut cell),
+            Node::Call(path, name) => self.call((path, within), name, &mut cell),
             Node::Provider(key) => self.provider_block(key, &mut cell).await,
-            Node::Check(path, name) => self.check(path, name, &mut cell),
+            Node::Check(path, name) => self.check((path, within), name, &mut cell),
             Node::Resource(_) | Node::Orphan(_) => return None,
         };
         Some(cell.failed_unless(good))
     }
 
-    fn local(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
+    fn local(
+        &self,
+        (path, within): (&ModulePath, &Extent),
+        name: &Arc<str>,
+        cell: &mut Cell,
+    ) -> bool {
         let Some(module) = self.module(path) else {
             return true;
         };
@@ -228,7 +239,7 @@ impl Walk {
             return true;
         };
         let mut good = true;
-        for instance in self.context.values.instances(path).iter() {
+        for instance in self.context.values.instances_in(path, within).iter() {
             let (value, diags) =
                 ModuleScope::new(&self.context, module, instance).evaluate(&local.expr);
             good &= cell.report(diags);
@@ -239,7 +250,12 @@ impl Walk {
         good
     }
 
-    fn call(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
+    fn call(
+        &self,
+        (path, within): (&ModulePath, &Extent),
+        name: &Arc<str>,
+        cell: &mut Cell,
+    ) -> bool {
         let Some(module) = self.module(path) else {
             return true;
         };
@@ -248,7 +264,7 @@ impl Walk {
         };
         let mut good = true;
         let mut all = Vec::new();
-        for instance in self.context.values.instances(path).iter() {
+        for instance in self.context.values.instances_in(path, within).iter() {
             let scope = ModuleScope::new(&self.context, module, instance);
             let meta = Meta {
                 count: call.count.as_ref(),
@@ -266,7 +282,12 @@ impl Walk {
         good
     }
 
-    fn output(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
+    fn output(
+        &self,
+        (path, within): (&ModulePath, &Extent),
+        name: &Arc<str>,
+        cell: &mut Cell,
+    ) -> bool {
         let Some(module) = self.module(path) else {
             return true;
         };
@@ -275,7 +296,7 @@ impl Walk {
         };
         let address = format!("output.{name}");
         let mut good = true;
-        for instance in self.context.values.instances(path).iter() {
+        for instance in self.context.values.instances_in(path, within).iter() {
             let scope = ModuleScope::new(&self.context, module, instance);
             let mut fine = true;
             if output.ephemeral && path.is_root() {
@@ -333,7 +354,12 @@ impl Walk {
         good
     }
 
-    fn check(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
+    fn check(
+        &self,
+        (path, within): (&ModulePath, &Extent),
+        name: &Arc<str>,
+        cell: &mut Cell,
+    ) -> bool {
         let Some(module) = self.module(path) else {
             return true;
         };
@@ -345,7 +371,7 @@ impl Walk {
         }
         let address = format!("check.{name}");
         let mut good = true;
-        for instance in self.context.values.instances(path).iter() {
+        for instance in self.context.values.instances_in(path, within).iter() {
             // Without its data source the assertions cannot be evaluated.
             if let Some(data) = &check.data
                 && self.cells.has_failed_read(&AbsResource {

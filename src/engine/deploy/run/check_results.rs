@@ -10,6 +10,7 @@ use crate::stage::conditions::{Kind, Status};
 use crate::stage::nodes::Node;
 use crate::stage::scope::ModuleScope;
 use crate::stage::steps;
+use crate::stage::values::Extent;
 use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, ModuleInstance};
 use lang::config::{Lifecycle, Module, Resource};
@@ -56,7 +57,12 @@ impl Deploying {
 
     /// Evaluates conditions of unchanged instances that the stage could not evaluate, because they
     /// may depend on changed objects. Returns true if they hold.
-    pub(super) fn evaluate_unchanged(&self, step: Step, address: &ConfigResource) -> bool {
+    pub(super) fn evaluate_unchanged(
+        &self,
+        step: Step,
+        address: &ConfigResource,
+        within: &Extent,
+    ) -> bool {
         let Some((module, resource)) = self.declared(address) else {
             return true;
         };
@@ -64,7 +70,8 @@ impl Deploying {
             return true;
         }
         let mut good = true;
-        for instance in self.walk.context.values.instances(&address.module).iter() {
+        let values = &self.walk.context.values;
+        for instance in values.instances_in(&address.module, within).iter() {
             let abs = AbsResource {
                 module: instance.clone(),
                 resource: address.resource.clone(),

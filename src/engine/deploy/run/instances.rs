@@ -11,7 +11,7 @@ use crate::stage::link_arguments;
 use crate::stage::nodes::Node;
 use crate::stage::plan::assemble;
 use crate::stage::scope::ModuleScope;
-use crate::stage::values::{Expansion, Repetition};
+use crate::stage::values::{Expansion, Extent, Repetition};
 use calls::{CallContext, Retrying};
 use cty::Value;
 use cty::schema::Schema;
@@ -197,7 +197,8 @@ impl Deploying {
         repetition
     }
 
-    pub(super) fn open(&self, step: Step) -> bool {
+    /// Evaluates the expansion of a resource in some module instances.
+    pub(super) fn open(&self, step: Step, within: &Extent) -> bool {
         let Node::Resource(address) = &self.walk.nodes.nodes[step] else {
             return true;
         };
@@ -207,7 +208,7 @@ impl Deploying {
         self.walk
             .context
             .values
-            .instances(&address.module)
+            .instances_in(&address.module, within)
             .iter()
             .all(|instance| {
                 let abs = AbsResource {
@@ -218,8 +219,8 @@ impl Deploying {
             })
     }
 
-    /// Assembles the value of a resource from its instances.
-    pub(super) fn close(&self, address: &ConfigResource) -> bool {
+    /// Assembles the value of a resource from its instances, in some module instances.
+    pub(super) fn close(&self, address: &ConfigResource, within: &Extent) -> bool {
         let Some((module, resource)) = self.declared(address) else {
             return true;
         };
@@ -228,7 +229,8 @@ impl Deploying {
             return false;
         };
         let mut good = true;
-        for instance in self.walk.context.values.instances(&address.module).iter() {
+        let values = &self.walk.context.values;
+        for instance in values.instances_in(&address.module, within).iter() {
             let abs = AbsResource {
                 module: instance.clone(),
                 resource: address.resource.clone(),
@@ -237,7 +239,6 @@ impl Deploying {
                 good = false;
                 continue;
             };
-            let values = &self.walk.context.values;
             values.publish_assembled(abs.clone(), || self.assembled(&abs, &expansion, schema));
         }
         good

@@ -12,6 +12,7 @@ use crate::stage::managed::{self};
 use crate::stage::objects::{self, RecordContext};
 use crate::stage::provision::names;
 use crate::stage::scope::ModuleScope;
+use crate::stage::values::Extent;
 use crate::stage::walk::placed;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
@@ -174,7 +175,8 @@ impl Deploying {
         } = *subject;
         // A provisioner that refers to its own resource must see the new object.
         if provisioners.iter().any(|(_, p)| names(p, &resource.name)) {
-            self.close(&change.address.config());
+            let within = Extent::Within(change.address.module.clone());
+            self.close(&change.address.config(), &within);
         }
         for (place, provisioner) in provisioners {
             let scope = ModuleScope {

@@ -5,6 +5,7 @@ use crate::stage::change::OutputChange;
 use crate::stage::nodes::{Node, Nodes};
 use crate::stage::prior_values::extra_output_attributes;
 use crate::stage::steps::{Steps, Task};
+use crate::stage::values::Extent;
 use crate::stage::walk::not_storable;
 use cty::Value;
 use graph::{Step, StepEnd};
@@ -44,7 +45,7 @@ impl Deploying {
                 .walk
                 .nodes
                 .step(&Node::Output(ModulePath::root(), change.name.clone()));
-            let is_node = |task: &Task| matches!(task, Task::Node(n) if Some(*n) == node);
+            let is_node = |task: &Task| matches!(task, Task::Node(n, _) if Some(*n) == node);
             let step = steps.tasks.iter().position(is_node);
             let done = step.is_some_and(|step| {
                 // Passed over, it was not evaluated.
@@ -134,7 +135,7 @@ impl Deploying {
             for node in nodes.graph.order().into_iter().filter(|s| all.contains(s)) {
                 // Evaluating outputs calls no provider, so none is configured for it.
                 if good && !matches!(nodes.nodes[node], Node::Provider(_)) {
-                    let cell = self.node(node, None).await;
+                    let cell = self.node(node, &Extent::all(), None).await;
                     good = !cell.failed;
                     self.walk.context.values.publish(cell.values);
                 }

@@ -9,6 +9,7 @@ use crate::stage::change::Change;
 use crate::stage::ephemeral::OpenTime;
 use crate::stage::nodes::Node;
 use crate::stage::steps::{Steps, Task};
+use crate::stage::values::Extent;
 use graph::Step;
 use lang::addr::Mode;
 use model::{Action, Activity};
@@ -63,16 +64,19 @@ impl Deploying {
             return true;
         }
         let ok = match &steps.tasks[step] {
-            Task::Node(node) => {
-                let cell = self.node(*node, Some(step)).await;
-                self.walk.publish(*node, cell)
+            Task::Node(node, extent) => {
+                let within = &steps.extents[*extent];
+                let cell = self.node(*node, within, Some(step)).await;
+                self.walk.publish_part(*node, *extent, cell)
             }
-            Task::Part(node) => self.walk.nodes.nodes[*node]
-                .resource()
-                .is_none_or(|address| {
-                    self.close(address) && self.evaluate_unchanged(*node, address)
-                }),
-            Task::Open(node) => self.open(*node),
+            Task::Part(node, extent) => {
+                let within = &steps.extents[*extent];
+                let resource = self.walk.nodes.nodes[*node].resource();
+                resource.is_none_or(|address| {
+                    self.close(address, within) && self.evaluate_unchanged(*node, address, within)
+                })
+            }
+            Task::Open(node, extent) => self.open(*node, &steps.extents[*extent]),
             Task::Gate => true,
             Task::Rollout(group, task) => self.rollout(step, *group, *task).await,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
@@ -122,20 +126,24 @@ impl Deploying {
         ok
     }
 
-    /// Evaluates a node. `within` is the step that ephemeral resources are opened for; without it
-    /// none is opened.
-    pub(super) async fn node(&self, place: Step, within: Option<Step>) -> Cell {
+    /// Evaluates a node in some module instances. `opening` is the step that ephemeral resources
+    /// are opened for; without it none is opened.
+    pub(super) async fn node(&self, place: Step, within: &Extent, opening: Option<Step>) -> Cell {
         let node = &self.walk.nodes.nodes[place];
-        if let Some(cell) = self.walk.evaluate_common(node).await {
+        if let Some(cell) = self.walk.evaluate_common(node, within).await {
             return cell;
         }
         match node {
-            Node::Resource(address) if address.resource.mode == Mode::Ephemeral => match within {
-                Some(step) => self.walk.open(step, address, &|_| OpenTime::Now).await,
-                None => self.walk.unopened(address),
+            Node::Resource(address) if address.resource.mode == Mode::Ephemeral => match opening {
+                Some(step) => {
+                    let part = (address, within);
+                    self.walk.open(step, part, &|_| OpenTime::Now).await
+                }
+                None => self.walk.unopened(address, within),
             },
             Node::Resource(address) => {
-                let good = self.close(address) && self.evaluate_unchanged(place, address);
+                let good =
+                    self.close(address, within) && self.evaluate_unchanged(place, address, within);
                 Cell::default().failed_unless(good)
             }
             _ => Cell::default(),

@@ -9,7 +9,7 @@ use crate::stage::managed;
 use crate::stage::plan::{assemble, unknown_object, with_address};
 use crate::stage::provider_instance::Chosen;
 use crate::stage::scope::{ModuleScope, Phase};
-use crate::stage::values::{PublishedValue, Repetition};
+use crate::stage::values::{Extent, PublishedValue, Repetition};
 use crate::stage::walk::Walk;
 use calls::CallContext;
 use cty::schema::Schema;
@@ -61,7 +61,7 @@ impl Walk {
     pub async fn open(
         &self,
         step: Step,
-        address: &ConfigResource,
+        (address, within): (&ConfigResource, &Extent),
         when: &(dyn Fn(&AbsInstance) -> OpenTime + Sync),
     ) -> Cell {
         let mut cell = Cell::default();
@@ -69,7 +69,12 @@ impl Walk {
             return cell.failed_unless(false);
         };
         let mut good = true;
-        for module_instance in self.context.values.instances(&address.module).iter() {
+        for module_instance in self
+            .context
+            .values
+            .instances_in(&address.module, within)
+            .iter()
+        {
             let abs = AbsResource {
                 module: module_instance.clone(),
                 resource: address.resource.clone(),
@@ -80,7 +85,7 @@ impl Walk {
     }
 
     /// Sets the unknown value of a resource that is not opened.
-    pub fn unopened(&self, address: &ConfigResource) -> Cell {
+    pub fn unopened(&self, address: &ConfigResource, within: &Extent) -> Cell {
         let mut cell = Cell::default();
         let Some(module) = self.module(&address.module) else {
             return cell;
@@ -93,7 +98,12 @@ impl Walk {
             resource,
             self.context.schema(&key.address, &address.resource),
         );
-        for instance in self.context.values.instances(&address.module).iter() {
+        for instance in self
+            .context
+            .values
+            .instances_in(&address.module, within)
+            .iter()
+        {
             let abs = AbsResource {
                 module: instance.clone(),
                 resource: address.resource.clone(),

@@ -97,6 +97,10 @@ impl Nodes {
         {
             self.names.check_passed_value(variable, argument.expr.span);
             self.need_expr(step, parent, &argument.expr);
+            let inside = |needed: &Step| self.nodes[*needed].module().starts_with(&module.path);
+            let needed: Vec<Step> = self.of_expr(parent, &argument.expr);
+            let needed = needed.into_iter().filter(inside).map(|needed| (step, needed));
+            self.through_call.extend(needed.collect::<Vec<_>>());
         }
         for validation in &variable.validations {
             for expr in [&validation.condition, &validation.message] {
@@ -123,11 +127,11 @@ impl Nodes {
             .iter()
             .flatten()
             .filter_map(|(_, outer)| outer.key.as_deref());
-        for expr in [&call.count, &call.for_each, &call.enabled]
-            .into_iter()
-            .flatten()
-            .chain(instances)
-        {
+        let repetition = [&call.count, &call.for_each, &call.enabled];
+        if repetition.iter().any(|expr| expr.is_some()) {
+            self.repeated.insert(module.path.child(&call.name));
+        }
+        for expr in repetition.into_iter().flatten().chain(instances) {
             self.need_expr(step, module, expr);
         }
     }
@@ -275,12 +279,15 @@ impl Nodes {
 
     fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
         self.names.check_reference(module, t);
-        let key = match refs::parse(t) {
-            Ok(Ref::Resource { key, .. }) => key,
-            _ => None,
+        let (key, of_module) = match refs::parse(t) {
+            Ok(Ref::Resource { key, .. }) => (key, false),
+            Ok(Ref::ModuleOutput { key, .. }) => (key, true),
+            _ => (None, false),
         };
         for needed in self.of_ref(module, t) {
-            self.need_one(step, needed, key.as_ref());
+            // The key of a module selects instances of its output, not of its call.
+            let is_output = matches!(self.nodes[needed], Node::Output(..));
+            self.need_one(step, needed, key.as_ref().filter(|_| is_output == of_module));
         }
     }
 

@@ -17,6 +17,7 @@ use crate::stage::walk::Walk;
 use graph::Step;
 use lang::addr::{ConfigResource, Mode};
 use model::StageMode;
+use crate::stage::values::Extent;
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -51,13 +52,13 @@ impl PlanWalk {
     /// Evaluates one node.
     pub async fn run(self: &Arc<Self>, step: Step) -> Cell {
         let node = &self.walk.nodes.nodes[step];
-        if let Some(cell) = self.walk.evaluate_common(node).await {
+        if let Some(cell) = self.walk.evaluate_common(node, &Extent::all()).await {
             return cell;
         }
         match node {
             Node::Resource(resource) if resource.resource.mode == Mode::Ephemeral => {
                 self.walk
-                    .open(step, resource, &|instance| {
+                    .open(step, (resource, &Extent::all()), &|instance| {
                         (self.progress)(instance);
                         self.data_sources().open_time(step, instance)
                     })

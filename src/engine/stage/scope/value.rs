@@ -8,6 +8,7 @@ use lang::addr::{AbsResource, InstanceKey, Mode, Resource};
 use lang::config::{Module, ModuleCall};
 use lang::diag::Diagnostics;
 use lang::syntax::ast::Traversal;
+use std::cell::Cell;
 use std::sync::Arc;
 use workspace::refs::Ref;
 
@@ -200,17 +201,13 @@ impl<'a> ModuleScope<'a> {
         if self.context.phase == Phase::Validate {
             return Value::unknown(outputs_type(declared, module));
         }
-        // Cached below: large modules are referenced as a whole many times.
+        let is_complete = Cell::new(true);
         let one = |key: InstanceKey| {
             let child = self.instance.child(call, key);
             Value::object(module.outputs.keys().map(|name| {
-                (
-                    name.clone(),
-                    self.context
-                        .values
-                        .output(&child, name)
-                        .unwrap_or_else(Value::dynamic),
-                )
+                let value = self.context.values.output(&child, name);
+                is_complete.set(is_complete.get() && value.is_some());
+                (name.clone(), value.unwrap_or_else(Value::dynamic))
             }))
         };
         let value = match &*expansion {
@@ -226,9 +223,13 @@ impl<'a> ModuleScope<'a> {
             ),
             Expansion::Unknown { .. } => Value::dynamic(),
         };
-        self.context
-            .values
-            .cache_call_value(self.instance, call, value.clone());
+        // Large modules are referenced as a whole many times. During a deploy, a reference to one
+        // instance may come before the others are evaluated.
+        if is_complete.get() {
+            self.context
+                .values
+                .cache_call_value(self.instance, call, value.clone());
+        }
         value
     }
 }

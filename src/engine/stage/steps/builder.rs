@@ -1,6 +1,7 @@
 //! Builds the steps of a deploy: for nodes, instances, and the order of creations and destroys.
 
 use super::dependents::{Dependents, Reach, Reaching, Side};
+use super::extents::{ExtentId, Extents};
 use super::{Steps, Task, applies, destroys};
 use crate::stage::change::Change;
 use crate::stage::managed::Reason;
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Number of edges between two groups from which they share a gate instead.
 pub(super) const GATE_THRESHOLD: usize = 64;
 
-/// Steps of one resource, in one or all instances of its module.
+/// Steps of some instances of one resource.
 #[derive(Default)]
 struct Group {
     pub(super) apply: Vec<(usize, Step)>,
@@ -27,7 +28,7 @@ struct Group {
 #[derive(Default)]
 struct SelectedSteps {
     path: ModulePath,
-    all: Group,
+    /// By each enclosing module instance.
     by_module: HashMap<ModuleInstance, Group>,
     /// By address, if the instances are ordered one by one.
     by_instance: HashMap<String, Group>,
@@ -47,10 +48,13 @@ struct DependentSteps {
 pub(super) struct Builder<'a> {
     pub(super) steps: Steps,
     pub(super) nodes: &'a Nodes,
-    /// Step of each node; `None` if the node is not needed.
-    pub(super) of_node: Vec<Option<Step>>,
+    pub(super) extents: Extents,
+    /// Steps of the needed nodes, one for each extent.
+    pub(super) of_node: HashMap<NodePart, Step>,
     /// Steps that wait for some instances of a resource, by resource and keys.
-    pub(super) parts: BTreeMap<(Step, BTreeSet<InstanceKey>), Step>,
+    pub(super) parts: BTreeMap<(NodePart, BTreeSet<InstanceKey>), Step>,
+    /// Gates behind the steps of one node in several extents.
+    pub(super) joined: HashMap<Vec<Step>, Step>,
     pub(super) apply: HashMap<usize, Step>,
     pub(super) destroy: HashMap<usize, Step>,
     pub(super) gated: usize,
@@ -58,15 +62,18 @@ pub(super) struct Builder<'a> {
     pub(super) single: Dependents,
 }
 
-/// A resource with the resource that depends on it, the module instance that both are in, and the
+/// Node, in some module instances.
+pub(super) type NodePart = (Step, ExtentId);
+
+/// A resource with the resource that depends on it, the module instance that encloses both, and the
 /// instance if they are ordered one by one.
-type Pair<'c> = (&'c str, String, Option<&'c ModuleInstance>, Option<String>);
+type Pair<'c> = (&'c str, String, ModuleInstance, Option<String>);
 
 /// Node of a reference, and the resource whose instances it gives.
 type SingleNeed = (Step, Step);
 
 /// Step of the expansion of each resource with changes, and the needs of its single instances.
-type Opened = HashMap<ConfigResource, (Step, Vec<SingleNeed>)>;
+type Opened = HashMap<NodePart, (Step, Vec<SingleNeed>)>;
 
 impl Builder<'_> {
     pub(super) fn add(&mut self, task: Task) -> Step {
@@ -93,35 +100,76 @@ impl Builder<'_> {
             roots.extend(self.nodes.provider(&change.provider));
         }
         let needed = self.nodes.graph.closure(roots);
-        self.of_node = vec![None; self.nodes.nodes.len()];
+        // Orphans have no value; their destroys are separate steps.
+        let is_orphan = |node: &Step| matches!(self.nodes.nodes[*node], Node::Orphan(_));
+        let needed: Vec<Step> = needed.into_iter().filter(|n| !is_orphan(n)).collect();
         for &node in &needed {
-            // Orphans have no value; their destroys are separate steps.
-            if matches!(self.nodes.nodes[node], Node::Orphan(_)) {
-                continue;
+            for extent in self.extents.of_node(node).to_vec() {
+                let step = self.add(Task::Node(node, extent));
+                self.of_node.insert((node, extent), step);
             }
-            self.of_node[node] = Some(self.add(Task::Node(node)));
         }
         for &node in &needed {
-            let Some(step) = self.of_node[node] else {
-                continue;
-            };
-            for need in self.nodes.graph.needs(node) {
-                if let Some(needed) = self.needed(node, need) {
-                    self.steps.graph.add_need(step, needed);
+            for extent in self.extents.of_node(node).to_vec() {
+                let Some(step) = self.of_node.get(&(node, extent)).copied() else {
+                    continue;
+                };
+                for need in self.nodes.graph.needs(node) {
+                    if let Some(needed) = self.needed((node, extent), need) {
+                        self.steps.graph.add_need(step, needed);
+                    }
                 }
             }
         }
     }
 
+    /// Returns the step of a node that covers a module instance.
+    fn step_around(&self, node: Step, instance: &ModuleInstance) -> Option<Step> {
+        let extent = self.extents.around(node, instance);
+        self.of_node.get(&(node, extent)).copied()
+    }
+
+    /// Returns the step of a provider configuration.
+    fn provider_step(&self, change: &Change) -> Option<Step> {
+        let provider = self.nodes.provider(&change.provider)?;
+        self.step_around(provider, &ModuleInstance::root())
+    }
+
     /// Returns the step that a node waits for: that of the node it needs, or of some instances.
-    fn needed(&mut self, node: Step, need: Step) -> Option<Step> {
-        let whole = self.of_node[need]?;
+    fn needed(&mut self, (node, extent): NodePart, need: Step) -> Option<Step> {
+        let place = self.nodes.place_of_reference(node, need);
+        let shared = self.extents.shared((node, extent), need, &place);
         // Ephemeral resources have no apply steps, so there are no single instances to wait for.
-        let kept = self.nodes.nodes[need]
-            .resource()
-            .is_some_and(|r| r.resource.mode != Mode::Ephemeral);
-        let keys = self.nodes.instances_needed(node, need).filter(|_| kept);
-        Some(keys.map_or(whole, |keys| self.part(need, keys)))
+        let keys = self.nodes.instances_needed(node, need);
+        let (of_resource, of_module) = match &self.nodes.nodes[need] {
+            Node::Resource(r) if r.resource.mode != Mode::Ephemeral => (keys, None),
+            Node::Output(..) => (None, keys.map(|keys| (place.0.len(), keys))),
+            _ => (None, None),
+        };
+        let extents = self.extents.within(&shared, need, of_module);
+        let of_extent = |extent: &ExtentId| {
+            let whole = self.of_node.get(&(need, *extent)).copied()?;
+            Some(of_resource.map_or(whole, |keys| self.part((need, *extent), keys)))
+        };
+        let steps: Vec<Step> = extents.iter().filter_map(of_extent).collect();
+        match steps[..] {
+            [] => None,
+            [one] => Some(one),
+            _ => Some(self.join(steps)),
+        }
+    }
+
+    /// Returns a gate behind steps. Without it, each step of one module would need each step of
+    /// another one.
+    fn join(&mut self, steps: Vec<Step>) -> Step {
+        if let Some(gate) = self.joined.get(&steps) {
+            return *gate;
+        }
+        let gate = self.add(Task::Gate);
+        let needs = steps.iter();
+        needs.for_each(|step| self.steps.graph.add_need(gate, *step));
+        self.joined.insert(steps, gate);
+        gate
     }
 
     /// Returns the nodes whose instances the instances of a resource need one by one, each with the
@@ -140,20 +188,23 @@ impl Builder<'_> {
         change: &Change,
         changes: &[Change],
     ) {
+        let within = &change.address.module;
         for (through, need) in needs {
-            let (Some(whole), Some(on)) = (self.of_node[*need], self.nodes.nodes[*need].resource())
-            else {
+            let (Some(whole), Some(on)) = (
+                self.step_around(*need, within),
+                self.nodes.nodes[*need].resource(),
+            ) else {
                 continue;
             };
             let needed = match self.single.named(change, &on.to_string()) {
                 None => {
-                    let through = self.of_node[*through];
+                    let through = self.step_around(*through, within);
                     through.into_iter().chain([whole]).collect()
                 }
                 Some(named) => {
                     let keys = named.into_iter().map(|at| changes[*at].address.key.clone());
                     let keys: BTreeSet<InstanceKey> = keys.collect();
-                    vec![self.part(*need, &keys)]
+                    vec![self.part((*need, self.extents.around(*need, within)), &keys)]
                 }
             };
             needed
@@ -162,33 +213,32 @@ impl Builder<'_> {
         }
     }
 
-    fn part(&mut self, resource: Step, keys: &BTreeSet<InstanceKey>) -> Step {
+    fn part(&mut self, resource: NodePart, keys: &BTreeSet<InstanceKey>) -> Step {
         if let Some(part) = self.parts.get(&(resource, keys.clone())) {
             return *part;
         }
-        let part = self.add(Task::Part(resource));
+        let part = self.add(Task::Part(resource.0, resource.1));
         self.parts.insert((resource, keys.clone()), part);
         part
     }
 
     /// Connects parts to the selected instances with their keys, or to the resource without any.
     fn parts(&mut self, changes: &[Change], opened: &Opened) {
-        let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
+        let mut applied: HashMap<NodePart, Vec<(&InstanceKey, Step)>> = HashMap::new();
         for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
-            applied
-                .entry(changes[*i].address.config())
-                .or_default()
-                .push((&changes[*i].address.key, *step));
+            let address = &changes[*i].address;
+            if let Some(node) = self.nodes.step(&Node::Resource(address.config())) {
+                let extent = self.extents.around(node, &address.module);
+                let of_node = applied.entry((node, extent)).or_default();
+                of_node.push((&address.key, *step));
+            }
         }
         for ((resource, keys), part) in &self.parts {
-            let Node::Resource(config) = &self.nodes.nodes[*resource] else {
-                continue;
-            };
             // A part waits for the expansion if there is one, otherwise for the unchanged resource.
-            let first = opened.get(config).map(|(open, _)| *open);
-            let first = first.or(self.of_node[*resource]);
+            let first = opened.get(resource).map(|(open, _)| *open);
+            let first = first.or(self.of_node.get(resource).copied());
             let own = applied
-                .get(config)
+                .get(resource)
                 .into_iter()
                 .flatten()
                 .filter(|(key, _)| keys.contains(key))
@@ -204,15 +254,15 @@ impl Builder<'_> {
         let mut opened: Opened = HashMap::new();
         for &i in taken {
             let change = &changes[i];
-            let config = change.address.config();
             if applies(change)
-                && let Some(node) = self.nodes.step(&Node::Resource(config.clone()))
-                && let Some(close) = self.of_node[node]
+                && let Some(node) = self.nodes.step(&Node::Resource(change.address.config()))
+                && let extent = self.extents.around(node, &change.address.module)
+                && let Some(close) = self.of_node.get(&(node, extent)).copied()
             {
                 // The expansion is evaluated once, before the first instance.
                 let (open, single) = opened
-                    .entry(config)
-                    .or_insert_with(|| self.open(node, close))
+                    .entry((node, extent))
+                    .or_insert_with(|| self.open((node, extent), close))
                     .clone();
                 let step = self.add(Task::Apply(i));
                 self.steps.graph.add_need(step, open);
@@ -222,11 +272,7 @@ impl Builder<'_> {
             }
             if destroys(change.action()) {
                 let step = self.add(Task::Destroy(i));
-                if let Some(provider) = self
-                    .nodes
-                    .provider(&change.provider)
-                    .and_then(|n| self.of_node[n])
-                {
+                if let Some(provider) = self.provider_step(change) {
                     self.steps.graph.add_need(step, provider);
                 }
                 self.destroy.insert(i, step);
@@ -239,13 +285,13 @@ impl Builder<'_> {
 
     /// Adds the step that evaluates the expansion of a resource; returns it with the nodes that the
     /// instances need one by one.
-    fn open(&mut self, node: Step, close: Step) -> (Step, Vec<SingleNeed>) {
+    fn open(&mut self, (node, extent): NodePart, close: Step) -> (Step, Vec<SingleNeed>) {
         let single = self.single_needs(node);
         let apart = single
             .iter()
-            .filter_map(|(through, _)| self.needed(node, *through));
+            .filter_map(|(through, _)| self.needed((node, extent), *through));
         let apart: BTreeSet<Step> = apart.collect();
-        let open = self.add(Task::Open(node));
+        let open = self.add(Task::Open(node, extent));
         // Its expansion may need everything else that the resource as a whole needs.
         let needs: Vec<Step> = self.steps.graph.needs(close).collect();
         for need in needs.into_iter().filter(|need| !apart.contains(need)) {
@@ -253,9 +299,10 @@ impl Builder<'_> {
         }
         // Instead of a local value, its elements are evaluated.
         for (local, on) in single.iter().filter(|(through, need)| through != need) {
+            let of_local = (*local, self.extents.enclosing(node, extent, *local));
             let others: Vec<Step> = self.nodes.graph.needs(*local).collect();
             for other in others.into_iter().filter(|other| other != on) {
-                if let Some(needed) = self.needed(*local, other) {
+                if let Some(needed) = self.needed(of_local, other) {
                     self.steps.graph.add_need(open, needed);
                 }
             }
@@ -266,15 +313,14 @@ impl Builder<'_> {
     /// Lets the expansion of a resource follow that of the one whose keys it has, if it does not
     /// wait for the whole of it.
     fn chains(&mut self, opened: &Opened) {
-        for (config, (open, single)) in opened {
-            let node = self.nodes.step(&Node::Resource(config.clone()));
-            let on = node.and_then(|node| self.nodes.chained_on(node));
+        for ((node, extent), (open, single)) in opened {
+            let on = self.nodes.chained_on(*node);
             let Some(on) = on.filter(|on| single.contains(&(*on, *on))) else {
                 continue;
             };
-            let first = self.nodes.nodes[on].resource();
-            let first = first.and_then(|on| opened.get(on)).map(|(open, _)| *open);
-            if let Some(first) = first.or(self.of_node[on]) {
+            let on = (on, self.extents.enclosing(*node, *extent, on));
+            let first = opened.get(&on).map(|(open, _)| *open);
+            if let Some(first) = first.or(self.of_node.get(&on).copied()) {
                 self.steps.graph.add_need(*open, first);
             }
         }
@@ -331,11 +377,11 @@ impl Builder<'_> {
             let Some(needed) = resources.get(on) else {
                 continue;
             };
-            let needed = match (&one, within) {
-                (Some(address), _) => needed.by_instance.get(address).unwrap_or(&none),
-                (None, Some(module)) => needed.by_module.get(module).unwrap_or(&none),
-                (None, None) => &needed.all,
+            let needed = match &one {
+                Some(address) => needed.by_instance.get(address),
+                None => needed.by_module.get(&within),
             };
+            let needed = needed.unwrap_or(&none);
             // An early destroy precedes the changes of its dependencies, a late one follows them.
             self.add_edges(&dependents.late, &needed.apply);
             self.add_edges(&needed.apply, &dependents.early);
@@ -367,16 +413,7 @@ impl Builder<'_> {
             .to_string();
             let resource = resources.entry(config.clone()).or_default();
             resource.path = module;
-            let within = resource
-                .by_module
-                .entry(change.address.module.clone())
-                .or_default();
-            let one = match self.single.is_single(&config) {
-                true => Some(resource.by_instance.entry(change.address.to_string())),
-                false => None,
-            };
-            let one = one.map(|one| one.or_default());
-            for group in [&mut resource.all, within].into_iter().chain(one) {
+            let add = |group: &mut Group| {
                 group.apply.extend(self.apply.get(&i).map(|s| (i, *s)));
                 let destroyed = if is_destroyed_late(change) {
                     &mut group.late
@@ -384,6 +421,15 @@ impl Builder<'_> {
                     &mut group.early
                 };
                 destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
+            };
+            let mut enclosing = Some(change.address.module.clone());
+            while let Some(module) = enclosing {
+                enclosing = module.parent();
+                add(resource.by_module.entry(module).or_default());
+            }
+            if self.single.is_single(&config) {
+                let by_instance = &mut resource.by_instance;
+                add(by_instance.entry(change.address.to_string()).or_default());
             }
             if let (Some(&apply), Some(&destroy)) = (self.apply.get(&i), self.destroy.get(&i)) {
                 let (after, before) = if is_destroyed_late(change) {
@@ -398,8 +444,8 @@ impl Builder<'_> {
         resources
     }
 
-    /// Groups dependents by dependency. If both are in the same module, also by module instance,
-    /// because names are relative to it; and by instance, if those are ordered one by one.
+    /// Groups dependents by dependency and by the module instance that encloses both, because names
+    /// are relative to it; and by instance, if those are ordered one by one.
     fn dependents<'c>(
         &self,
         changes: &'c [Change],
@@ -420,7 +466,8 @@ impl Builder<'_> {
                 let Some(needed) = resources.get(on) else {
                     continue;
                 };
-                let within = (needed.path == config.module).then_some(&change.address.module);
+                let own = &change.address.module;
+                let within = self.nodes.shared_instance(own, &needed.path);
                 let depended = change.recorded.dependencies.contains(on);
                 let apply = self.apply.get(&i).map(|s| (i, *s));
                 let (new, old) = match self.single.is_single(on) {
@@ -436,7 +483,7 @@ impl Builder<'_> {
                     }
                 };
                 for one in new.union(&old) {
-                    let key = (on.as_str(), config.to_string(), within, one.clone());
+                    let key = (on.as_str(), config.to_string(), within.clone(), one.clone());
                     let dependents = edges.entry(key).or_default();
                     dependents.apply.extend(apply);
                     if depended && old.contains(one) {

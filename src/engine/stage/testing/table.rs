@@ -10,7 +10,9 @@
 //! A line without a key continues the one before. A row without `config` uses that of the row
 //! before. Sections of expected lines are those of [`Plan`]; `says` has the diagnostics, and a row
 //! without it expects none. `explains` has a part of each detail, `valid` the diagnostics of a
-//! validation without a plan. `taken` and `along` are the selection after the steps of `select`.
+//! validation without a plan. `tofu` is the recorded order of OpenTofu: no operation may wait for
+//! one that it does not wait for there, and without `order` both are equal. `before` is the
+//! configuration that the recorded state comes from. `taken` and `along` are the selection after the steps of `select`.
 //!
 //! Each stage must also survive the store, and a deploy of each of its changes, alone or left out,
 //! must have an order.
@@ -24,7 +26,7 @@ use crate::stage::steps::has_effect;
 use crate::stage::{encoding, nodes, show};
 use lang::addr::Resource;
 use model::Select;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const KEYS: &[&str] = &[
     "config",
@@ -48,6 +50,8 @@ const KEYS: &[&str] = &[
     "relevant",
     "commands",
     "order",
+    "before",
+    "tofu",
     "calls",
     "select",
     "taken",
@@ -55,7 +59,9 @@ const KEYS: &[&str] = &[
 ];
 
 /// Sections that are not expected lines.
-const INPUTS: &[&str] = &["config", "state", "flags", "select", "says"];
+const INPUTS: &[&str] = &[
+    "config", "state", "flags", "select", "says", "before", "tofu",
+];
 
 /// Row of a table: the rule, and the lines of each section.
 struct Row<'a> {
@@ -198,6 +204,52 @@ fn difference(rule: &str, key: &str, got: &[String], want: &[&str]) -> String {
     format!("\n{rule}\n  {key}, got:\n    {got}\n  want:\n    {want}\n")
 }
 
+/// Compares an order of operations with a recorded one. With `may_be_shorter`, operations may wait
+/// for fewer others than recorded.
+fn longer_waits(rule: &str, got: &[String], recorded: &[&str], may_be_shorter: bool) -> String {
+    let got: Vec<&str> = got.iter().map(String::as_str).collect();
+    let (got, recorded) = (waits(&got), waits(recorded));
+    let mut wrong = String::new();
+    for (operation, waited) in &got {
+        let allowed = recorded.get(operation).cloned().unwrap_or_default();
+        for more in waited.difference(&allowed) {
+            wrong += &format!("\n{rule}\n  {operation} waits for {more}, and not in OpenTofu\n");
+        }
+    }
+    for (operation, waited) in &recorded {
+        match got.get(operation) {
+            None => wrong += &format!("\n{rule}\n  {operation} is missing\n"),
+            Some(own) if !may_be_shorter && waited != own => {
+                wrong += &format!(
+                    "\n{rule}\n  {operation} waits for {own:?}, in OpenTofu for {waited:?}\n"
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    wrong
+}
+
+/// Parses lines `OPERATION after OPERATION, OPERATION`; returns all operations that each one waits
+/// for, also through others.
+fn waits<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let line = |line: &&'a str| {
+        let (operation, after) = line.split_once(" after ").unwrap_or((line, ""));
+        let after = after.split(", ").filter(|one| !one.is_empty());
+        (operation, after.collect::<BTreeSet<&str>>())
+    };
+    let direct: BTreeMap<&str, BTreeSet<&str>> = lines.iter().map(line).collect();
+    let all = |start: &BTreeSet<&'a str>| {
+        let (mut seen, mut queue) = (start.clone(), Vec::from_iter(start.iter().copied()));
+        while let Some(next) = queue.pop() {
+            let more = direct.get(next).into_iter().flatten();
+            queue.extend(more.filter(|one| seen.insert(one)));
+        }
+        seen
+    };
+    direct.iter().map(|(one, on)| (*one, all(on))).collect()
+}
+
 /// Plans or validates each row of a table, and reports all sections that differ.
 pub async fn check(table: &str) {
     let mut wrong = String::new();
@@ -217,7 +269,12 @@ pub async fn check(table: &str) {
         check_selections(&plan, row.rule);
         let keys = row.sections.iter().map(|(key, _)| *key);
         let keys: Vec<_> = keys.filter(|key| !INPUTS.contains(key)).collect();
-        let expects = !keys.is_empty() || row.section("says").is_some();
+        if let Some(recorded) = row.section("tofu") {
+            let may_be_shorter = row.section("order").is_some();
+            wrong += &longer_waits(row.rule, &plan.order(), recorded, may_be_shorter);
+        }
+        let expects = ["says", "tofu"].iter().any(|key| row.section(key).is_some());
+        let expects = expects || !keys.is_empty();
         assert!(expects, "{} expects nothing", row.rule);
         for key in keys.into_iter().chain(["says"]) {
             let got = lines_of(&plan, key, &lines("select"));

@@ -18,6 +18,7 @@ mod needs;
 mod order;
 mod outputs;
 mod providers;
+mod recorded_orders;
 mod provisioners;
 mod references;
 mod refresh;

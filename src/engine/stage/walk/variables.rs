@@ -5,7 +5,7 @@ use crate::stage::cell::Cell;
 use crate::stage::checked::At;
 use crate::stage::conditions::{self, Kind};
 use crate::stage::scope::{ModuleScope, Phase, marked};
-use crate::stage::values::PublishedValue;
+use crate::stage::values::{Extent, PublishedValue};
 use cty::{Mark, Value};
 use lang::addr::{ModuleInstance, ModulePath};
 use lang::config::{Module, Variable};
@@ -14,7 +14,12 @@ use lang::source::Span;
 use std::sync::Arc;
 
 impl Walk {
-    pub(super) fn variable(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
+    pub(super) fn variable(
+        &self,
+        (path, within): (&ModulePath, &Extent),
+        name: &Arc<str>,
+        cell: &mut Cell,
+    ) -> bool {
         let Some(module) = self.module(path) else {
             return true;
         };
@@ -22,7 +27,7 @@ impl Walk {
             return true;
         };
         let mut good = true;
-        for instance in self.context.values.instances(path).iter() {
+        for instance in self.context.values.instances_in(path, within).iter() {
             let (value, span) = match path.parent() {
                 None => (
                     self.root_variable(variable),
