@@ -6,10 +6,12 @@
 //! cargo bench --bench size                  up to 10,000 resources in 500 module calls
 //! cargo bench --bench size -- 20000         up to another number
 //! cargo bench --bench size -- hashicorp/aws 5,000 resources of 60 types of an installed provider
+//! cargo bench --bench size -- instances     deploys of dependent objects; see `instances.rs`
 //! ```
 //!
 //! The resources are `terraform_data`, so only the last command involves a plugin.
 
+mod instances;
 mod types;
 
 use lang::config::{Inputs, load_root};
@@ -32,6 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let asked = args.next();
     if let Some(source) = asked.as_ref().filter(|a| a.contains('/')) {
         return types::run(source);
+    }
+    if asked.as_deref() == Some("instances") {
+        return instances::run();
     }
     let most = asked.and_then(|a| a.parse().ok()).unwrap_or(10_000);
     reading()?;

@@ -29,6 +29,7 @@ mod lab_deploys;
 mod language;
 mod lost_store;
 mod metrics;
+mod module_instances;
 mod modules_of_other_tools;
 mod original_requirements;
 mod orphaned_process;

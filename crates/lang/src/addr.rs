@@ -124,6 +124,13 @@ impl ModulePath {
     pub fn starts_with(&self, prefix: &ModulePath) -> bool {
         self.0.starts_with(&prefix.0)
     }
+
+    /// Returns the innermost module that encloses both.
+    #[must_use]
+    pub fn shared(&self, other: &ModulePath) -> ModulePath {
+        let both = self.0.iter().zip(&other.0).take_while(|(a, b)| a == b);
+        ModulePath(both.map(|(name, _)| name.clone()).collect())
+    }
 }
 
 impl fmt::Display for ModulePath {
@@ -187,6 +194,20 @@ impl ModuleInstance {
     /// Returns true if this is `prefix` or a module instance inside it.
     pub fn starts_with(&self, prefix: &ModuleInstance) -> bool {
         self.0.starts_with(&prefix.0)
+    }
+
+    /// Returns the innermost instance that encloses this one and instances of another module. The
+    /// objects of both depend on each other within it, because names are relative to a module.
+    #[must_use]
+    pub fn shared_with(&self, other: &ModulePath) -> ModuleInstance {
+        let depth = self.path().shared(other).0.len();
+        ModuleInstance(self.0[..depth].to_vec())
+    }
+
+    /// Returns this instance and those that enclose it, the root last.
+    pub fn enclosing(&self) -> impl Iterator<Item = ModuleInstance> + '_ {
+        let depths = (0..=self.0.len()).rev();
+        depths.map(|depth| ModuleInstance(self.0[..depth].to_vec()))
     }
 }
 
@@ -281,6 +302,22 @@ pub struct ConfigResource {
 impl fmt::Display for ConfigResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         join(f, &self.module, self.module.is_root(), &self.resource)
+    }
+}
+
+impl ConfigResource {
+    /// Returns the resource in all module instances within one: the modules further inside have no
+    /// keys.
+    #[must_use]
+    pub fn within(&self, instance: &ModuleInstance) -> AbsResource {
+        let mut module = instance.clone();
+        let inner = self.module.0.iter().skip(module.0.len());
+        let inner = inner.map(|name| (name.clone(), InstanceKey::None));
+        module.0.extend(inner);
+        AbsResource {
+            module,
+            resource: self.resource.clone(),
+        }
     }
 }
 

@@ -63,8 +63,10 @@ pub struct StateRow {
     pub of_type: Option<ObjectType>,
     /// Facts from the newest read of the object; `None` if it was never read.
     pub observation: Option<Observation>,
+    /// Resources that it depends on, directly or through others, each within the module instance
+    /// that encloses both.
     pub dependencies: Vec<String>,
-    /// Addresses of dependent resources.
+    /// Dependent resources, in the same way.
     pub dependents: Vec<String>,
     /// Number of objects of `dependencies`.
     pub dependency_count: usize,

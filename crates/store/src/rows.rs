@@ -2,7 +2,7 @@
 
 use super::records::{State, StateObject};
 use super::sensitive::{Paths, SensitivePart};
-use lang::addr::{AbsInstance, Mode};
+use lang::addr::{AbsInstance, Mode, ModuleInstance};
 use model::cores;
 use model::secrets::Secrets;
 use model::{Lazy, OutputValue, StateRow};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const MASK: &str = "(sensitive)";
 
-/// Objects of a resource, and those that depend on it.
+/// Objects of a resource within a module instance, and those that depend on them.
 #[derive(Default)]
 struct Resource {
     objects: usize,
@@ -42,23 +42,49 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
         .iter()
         .map(|o| o.address.parse().ok())
         .collect();
-    // By resource, because dependencies have no instance keys.
+    // By resource, because dependencies have no instance keys, and by enclosing module instance,
+    // because objects depend on each other within it.
     let mut resources: HashMap<String, Resource> = HashMap::new();
     for (object, address) in state.objects.iter().zip(&parsed) {
         let Some(address) = address else { continue };
-        let config = address.config().to_string();
-        for needed in &object.dependencies {
-            let needed = resources.entry(needed.clone()).or_default();
-            needed.dependents.insert(config.clone());
+        for (shared, needed) in dependencies(object, address) {
+            let needed = resources.entry(needed).or_default();
+            let own = address.config().within(&shared).to_string();
+            needed.dependents.insert(own);
             needed.needed_by += 1;
         }
-        resources.entry(config).or_default().objects += 1;
+        for resource in own_resources(address) {
+            resources.entry(resource).or_default().objects += 1;
+        }
     }
     let objects = parsed.into_iter().enumerate().collect();
     cores::each(objects, |(n, address)| {
         let attributes = object_attributes(state.clone(), n, secrets.clone());
         row(&state.objects[n], address.as_ref(), attributes, &resources)
     })
+}
+
+/// Resources that an object depends on, each with the module instance that encloses both.
+fn dependencies(object: &StateObject, address: &AbsInstance) -> Vec<(ModuleInstance, String)> {
+    let within = |name: &String| match name.parse::<AbsInstance>() {
+        Ok(needed) => {
+            let needed = needed.config();
+            let shared = address.module.shared_with(&needed.module);
+            let resource = needed.within(&shared).to_string();
+            (shared, resource)
+        }
+        Err(_) => (ModuleInstance::root(), name.clone()),
+    };
+    object.dependencies.iter().map(within).collect()
+}
+
+/// Resource of an object in each enclosing module instance, without repetitions.
+fn own_resources(address: &AbsInstance) -> BTreeSet<String> {
+    let config = address.config();
+    let within = address.module.enclosing();
+    within
+        .map(|module| config.within(&module).to_string())
+        .collect()
 }
 
 /// Attributes of the `n`th object, computed when they are read.
@@ -143,9 +169,12 @@ fn row(
     attributes: Lazy<Vec<(String, String)>>,
     resources: &HashMap<String, Resource>,
 ) -> StateRow {
-    let config = address.map(|a| a.config().to_string()).unwrap_or_default();
-    let own = resources.get(&config);
-    let needed = object.dependencies.iter().filter_map(|d| resources.get(d));
+    let own = address.map(own_resources).into_iter().flatten();
+    let own: Vec<&Resource> = own.filter_map(|name| resources.get(&name)).collect();
+    let dependents: BTreeSet<&String> = own.iter().flat_map(|r| &r.dependents).collect();
+    let needs = address.map(|address| dependencies(object, address));
+    let needs: Vec<String> = needs.into_iter().flatten().map(|(_, name)| name).collect();
+    let needed = needs.iter().filter_map(|name| resources.get(name));
     StateRow {
         address: object.address.clone(),
         deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
@@ -163,10 +192,10 @@ fn row(
         drift: None,
         of_type: None,
         observation: None,
-        dependencies: object.dependencies.clone(),
-        dependents: own.map_or_else(Vec::new, |r| r.dependents.iter().cloned().collect()),
+        dependents: dependents.into_iter().cloned().collect(),
         dependency_count: needed.map(|r| r.objects).sum(),
-        dependent_count: own.map_or(0, |r| r.needed_by),
+        dependent_count: own.iter().map(|r| r.needed_by).sum(),
+        dependencies: needs,
     }
 }
 

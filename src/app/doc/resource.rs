@@ -10,7 +10,7 @@ use crate::app::format::{clock_ms, count};
 use crate::app::layout;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
-use lang::addr::{AbsInstance, unquote};
+use lang::addr::{AbsInstance, Target, unquote};
 use model::secrets::MASK;
 use model::{DriftKind, LogStream, OutputRow, StateRow, connection_details};
 
@@ -173,13 +173,14 @@ fn push_resources(state: &State, doc: &mut Doc, heading: &str, all: &[String], o
     }));
 }
 
-/// Returns true for an object of a resource, whose address has no instance keys.
+/// Returns true for an object of a resource, whose address has the keys of the enclosing module
+/// instances that count.
 fn is_of_resource(r: &StateRow, resource: &str) -> bool {
     // Parsed only if the name is the same, because a state can have many objects.
     resource.ends_with(&r.name)
         && r.address
             .parse::<AbsInstance>()
-            .is_ok_and(|a| a.config().to_string() == resource)
+            .is_ok_and(|a| resource.parse().is_ok_and(|of: Target| of.contains(&a)))
 }
 
 /// Returns the address of a provider from its configuration `provider["ADDRESS"].ALIAS`.

@@ -1,7 +1,7 @@
 //! Extent of a stage with targets or excludes: nodes to evaluate, instances to plan, and objects to
 //! destroy. Same rules as OpenTofu: targets include their dependencies; dependents of excluded
 //! resources are excluded. A destroy uses the recorded dependencies the other way: it includes
-//! dependents only. Pure.
+//! dependents only, and of nested modules only those of the same instance. Pure.
 
 use super::change::Change;
 use super::nodes::{Node, Nodes};
@@ -366,7 +366,9 @@ impl<'s> Dependencies<'s> {
         while let Some(instance) = queue.pop() {
             for on in self.all.get(&instance).into_iter().flatten() {
                 if looked.insert((on, instance.module.clone())) {
-                    add_reachable(&mut seen, &mut queue, &instance, self.of_resource.get(*on));
+                    let all = self.of_resource.get(*on).into_iter().flatten();
+                    let stays = |other: &&AbsInstance| !in_other_instances(&instance, other);
+                    add_reachable(&mut seen, &mut queue, all.filter(stays));
                 }
             }
         }
@@ -380,29 +382,25 @@ impl<'s> Dependencies<'s> {
             // Recorded dependencies name resources, so one instance of a resource finds all its
             // dependents.
             if looked.insert(instance.abs()) {
-                add_reachable(
-                    &mut seen,
-                    &mut queue,
-                    &instance,
-                    self.dependents.get(instance.config().to_string().as_str()),
-                );
+                let config = instance.config().to_string();
+                let all = self.dependents.get(config.as_str()).into_iter().flatten();
+                let depends = |other: &&AbsInstance| {
+                    let shared = other.module.shared_with(&instance.module.path());
+                    instance.module.starts_with(&shared)
+                };
+                add_reachable(&mut seen, &mut queue, all.filter(depends));
             }
         }
         seen
     }
 }
 
-fn add_reachable(
+fn add_reachable<'a>(
     seen: &mut BTreeSet<AbsInstance>,
     queue: &mut Vec<AbsInstance>,
-    from: &AbsInstance,
-    to: Option<&Vec<AbsInstance>>,
+    to: impl Iterator<Item = &'a AbsInstance>,
 ) {
-    for other in to
-        .into_iter()
-        .flatten()
-        .filter(|other| !in_other_module_instances(from, other))
-    {
+    for other in to {
         if seen.insert(other.clone()) {
             queue.push(other.clone());
         }
@@ -410,7 +408,8 @@ fn add_reachable(
 }
 
 /// Returns true if two objects are in different instances of one module: dependencies between
-/// resources of a module hold only within each instance.
-fn in_other_module_instances(a: &AbsInstance, b: &AbsInstance) -> bool {
+/// resources of a module hold only within each instance. Objects of nested modules count as
+/// dependencies of all instances, as in OpenTofu, because keeping more objects is safer.
+fn in_other_instances(a: &AbsInstance, b: &AbsInstance) -> bool {
     a.module != b.module && a.module.path() == b.module.path()
 }

@@ -134,7 +134,7 @@ impl Nodes {
     /// encloses both.
     pub fn place_of_reference(&self, step: Step, needed: Step) -> ModulePath {
         let (own, other) = (self.nodes[step].module(), self.nodes[needed].module());
-        let mut shared = common(own, other);
+        let mut shared = own.shared(other);
         if self.through_call.contains(&(step, needed)) {
             shared.0.truncate(own.0.len() - 1);
         }
@@ -145,7 +145,7 @@ impl Nodes {
     /// another module that it depends on. Within that part, their instances depend on each other;
     /// a call that passes values of the module to the module itself connects all instances.
     pub fn shared_instance(&self, own: &ModuleInstance, other: &ModulePath) -> ModuleInstance {
-        let mut shared = common(&own.path(), other);
+        let mut shared = own.path().shared(other);
         let variables = self.through_call.iter().map(|(variable, _)| variable);
         let called = variables.map(|variable| self.nodes[*variable].module());
         let around = called.filter(|called| shared.starts_with(called));
@@ -322,12 +322,6 @@ impl Nodes {
         // Computed without the lock; a result that another thread has stored meanwhile is used.
         lock(&self.dependencies).entry(needs).or_insert(all).clone()
     }
-}
-
-/// Returns the innermost module that encloses both.
-pub fn common(a: &ModulePath, b: &ModulePath) -> ModulePath {
-    let both = a.0.iter().zip(&b.0).take_while(|(a, b)| a == b);
-    ModulePath(both.map(|(name, _)| name.clone()).collect())
 }
 
 /// Returns the address of a module's resource.

@@ -8,7 +8,7 @@ use super::change::{Change, Stage};
 use super::needs::Needs;
 pub use closure::changed_needs;
 use closure::{DependencyGraph, keys};
-use lang::addr::{AbsInstance, AbsResource, Target};
+use lang::addr::{AbsInstance, Target};
 use model::{Action, Select, Selection};
 use std::collections::{BTreeSet, HashMap};
 
@@ -237,8 +237,7 @@ fn applies(change: &ChangeRef) -> bool {
 }
 
 /// Returns the needs of the prior object as point names. A need of a resource means all its
-/// instances, but within the same module only those of the own module instance, because names are
-/// relative to it.
+/// instances within the module instance that encloses both, because names are relative to it.
 fn prior_needs(change: &ChangeRef) -> BTreeSet<String> {
     let own = keys(&change.address);
     let all: BTreeSet<String> = match &change.needed {
@@ -251,11 +250,10 @@ fn prior_needs(change: &ChangeRef) -> BTreeSet<String> {
 
 fn within(on: &str, address: &AbsInstance) -> String {
     match on.parse::<Target>() {
-        Ok(Target::Resource(r)) if r.module.path() == address.module.path() => AbsResource {
-            module: address.module.clone(),
-            ..r
+        Ok(Target::Resource(r)) => {
+            let shared = address.module.shared_with(&r.module.path());
+            r.config().within(&shared).to_string()
         }
-        .to_string(),
         _ => on.to_owned(),
     }
 }

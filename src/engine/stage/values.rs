@@ -29,9 +29,8 @@ impl Extent {
             Self::Except(first, others) => {
                 let mut prefixes = (first.0.len()..=instance.0.len()).rev();
                 instance.starts_with(first)
-                    && !prefixes.any(|end| {
-                        others.contains(&ModuleInstance(instance.0[..end].to_vec()))
-                    })
+                    && !prefixes
+                        .any(|end| others.contains(&ModuleInstance(instance.0[..end].to_vec())))
             }
         }
     }

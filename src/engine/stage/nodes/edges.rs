@@ -99,7 +99,10 @@ impl Nodes {
             self.need_expr(step, parent, &argument.expr);
             let inside = |needed: &Step| self.nodes[*needed].module().starts_with(&module.path);
             let needed: Vec<Step> = self.of_expr(parent, &argument.expr);
-            let needed = needed.into_iter().filter(inside).map(|needed| (step, needed));
+            let needed = needed
+                .into_iter()
+                .filter(inside)
+                .map(|needed| (step, needed));
             self.through_call.extend(needed.collect::<Vec<_>>());
         }
         for validation in &variable.validations {
@@ -287,7 +290,11 @@ impl Nodes {
         for needed in self.of_ref(module, t) {
             // The key of a module selects instances of its output, not of its call.
             let is_output = matches!(self.nodes[needed], Node::Output(..));
-            self.need_one(step, needed, key.as_ref().filter(|_| is_output == of_module));
+            self.need_one(
+                step,
+                needed,
+                key.as_ref().filter(|_| is_output == of_module),
+            );
         }
     }
 

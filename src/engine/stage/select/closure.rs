@@ -235,11 +235,10 @@ pub fn changed_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
     changes.iter().enumerate().map(of).collect()
 }
 
-/// Returns the addresses of an instance, its resource, and its declaration.
-pub(super) fn keys(address: &AbsInstance) -> [String; 3] {
-    [
-        address.to_string(),
-        address.abs().to_string(),
-        address.config().to_string(),
-    ]
+/// Returns the addresses of an instance, and of its resource in each enclosing module instance.
+pub(super) fn keys(address: &AbsInstance) -> Vec<String> {
+    let config = address.config();
+    let within = address.module.enclosing();
+    let resources = within.map(|module| config.within(&module).to_string());
+    [address.to_string()].into_iter().chain(resources).collect()
 }

@@ -422,9 +422,7 @@ impl Builder<'_> {
                 };
                 destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
             };
-            let mut enclosing = Some(change.address.module.clone());
-            while let Some(module) = enclosing {
-                enclosing = module.parent();
+            for module in change.address.module.enclosing() {
                 add(resource.by_module.entry(module).or_default());
             }
             if self.single.is_single(&config) {

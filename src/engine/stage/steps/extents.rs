@@ -2,7 +2,7 @@
 //! repeated module if it depends on changes inside of the module, so that the instances do not wait
 //! for each other. All other nodes have one step for all instances. Pure.
 
-use crate::stage::nodes::{Node, Nodes, common};
+use crate::stage::nodes::{Node, Nodes};
 use crate::stage::values::Extent;
 use graph::Step;
 use lang::addr::{InstanceKey, ModuleInstance, ModulePath};
@@ -37,7 +37,8 @@ impl Extents {
         changed: BTreeSet<&ModuleInstance>,
         waited: &BTreeSet<Step>,
     ) -> Self {
-        let mut out = Self::of_modules(nodes, &with_enclosing(changed));
+        let changed = changed.into_iter().flat_map(ModuleInstance::enclosing);
+        let mut out = Self::of_modules(nodes, &changed.collect());
         let dependents = nodes.graph.dependents();
         for path in nodes.repeated_modules() {
             let inside = |step: &Step| nodes.nodes[*step].module().starts_with(path);
@@ -124,7 +125,9 @@ impl Extents {
 
     /// Returns the extents of a node's steps.
     pub(super) fn of_node(&self, node: Step) -> &[ExtentId] {
-        self.by_path.get(&self.divided[node]).map_or(&[], Vec::as_slice)
+        self.by_path
+            .get(&self.divided[node])
+            .map_or(&[], Vec::as_slice)
     }
 
     /// Returns the extent of the step that covers a node in a module instance.
@@ -149,7 +152,7 @@ impl Extents {
         place: &ModulePath,
     ) -> (ModulePath, ExtentId) {
         let own = &self.divided[node];
-        let base = common(&common(own, place), &self.divided[needed]);
+        let base = own.shared(place).shared(&self.divided[needed]);
         let around = self.ancestor(extent, own.0.len() - base.0.len());
         (base, around)
     }
@@ -165,7 +168,9 @@ impl Extents {
         let mut found = vec![*around];
         let path = self.divided[node].0.iter().enumerate();
         for (depth, name) in path.skip(base.0.len()) {
-            let children = found.iter().filter_map(|id| self.all[*id].children.get(name));
+            let children = found
+                .iter()
+                .filter_map(|id| self.all[*id].children.get(name));
             let next: Vec<ExtentId> = children.flatten().copied().collect();
             found = match keys {
                 Some((calling, keys)) if calling == depth => self.with_keys(next, keys),
@@ -198,16 +203,4 @@ impl Extents {
     pub(super) fn into_instances(self) -> Vec<Extent> {
         self.all.into_iter().map(|entry| entry.instances).collect()
     }
-}
-
-/// Adds the instances of the calling modules.
-fn with_enclosing(instances: BTreeSet<&ModuleInstance>) -> BTreeSet<ModuleInstance> {
-    let mut all = BTreeSet::new();
-    for instance in instances {
-        let mut at = Some(instance.clone());
-        while let Some(next) = at.filter(|next| all.insert(next.clone())) {
-            at = next.parent();
-        }
-    }
-    all
 }

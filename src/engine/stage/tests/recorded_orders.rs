@@ -2,8 +2,8 @@
 //! instances. `recorded_orders/record.py` makes the recordings.
 //!
 //! OpenTofu evaluates variables, local values and outputs once for all instances of a module, so
-//! that an operation behind one of them waits for all instances. Here it waits for its own instance;
-//! those rows have an `order` of their own.
+//! that an operation behind one of them waits for all instances. Here it waits for its own
+//! instance; those rows have an `order` of their own.
 
 use crate::stage::testing::check;
 

@@ -1,0 +1,187 @@
+//! Tests of modules with several instances: one that fails holds up none of the others, through
+//! whatever its objects depend on each other.
+
+use crate::support::Workspace;
+
+/// Fails while the file `fails` exists, in the instance `c` of the module.
+const FAILS: &str = "provisioner \"local-exec\" {\n    command = var.in == \"c\" ? \"test ! -e fails\" : \"true\"\n  }";
+
+const CALL: &str = "module \"m\" {\n  source   = \"./m\"\n  for_each = toset([\"a\", \"b\", \"c\"])\n  in       = each.key\n}\n";
+
+fn first(more: &str) -> String {
+    format!("resource \"terraform_data\" \"first\" {{\n  input = var.in\n  {more}\n  {FAILS}\n}}\n")
+}
+
+fn second(input: &str) -> String {
+    format!("resource \"terraform_data\" \"second\" {{\n  input = {input}\n}}\n")
+}
+
+/// Writes a workspace with the instances `a`, `b` and `c` of a module `m` and a nested one `n`.
+fn workspace(module: &str, nested: &str) -> Workspace {
+    let module = format!("variable \"in\" {{}}\n{module}");
+    let nested = format!("variable \"in\" {{}}\n{nested}");
+    let w = Workspace::new(&[
+        ("main.tf", CALL),
+        ("m/main.tf", &module),
+        ("m/n/main.tf", &nested),
+        (
+            "x.tfstate",
+            r#"{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}"#,
+        ),
+    ]);
+    w.run(&["init"]).expect(0);
+    w
+}
+
+/// Returns the managed objects of the state without the taint of the failed one.
+fn objects(w: &Workspace) -> Vec<String> {
+    let listed = w.run(&["state", "list"]).expect(0).stdout;
+    let names = listed.lines().map(|line| line.split_whitespace().next());
+    let names = names.flatten().filter(|name| !name.contains("data.t"));
+    names.map(str::to_owned).collect()
+}
+
+fn nested(out: &str) -> String {
+    format!("module \"n\" {{\n  source = \"./n\"\n  in     = terraform_data.first.id\n}}\n{out}")
+}
+
+/// Configurations of the module and of its nested module, whose object `second` depends on `first`.
+fn chains() -> Vec<(&'static str, String, String)> {
+    let data = "data \"terraform_remote_state\" \"d\" {\n  backend = \"local\"\n  config = {\n    path = terraform_data.first.id == \"\" ? \"y\" : \"${path.root}/x.tfstate\"\n  }\n}\n";
+    vec![
+        ("a reference", second("terraform_data.first.id"), String::new()),
+        (
+            "a local value",
+            format!("locals {{\n  l = terraform_data.first.id\n}}\n{}", second("local.l")),
+            String::new(),
+        ),
+        (
+            "a nested module",
+            nested(&second("module.n.out")),
+            "resource \"terraform_data\" \"inner\" {\n  input = var.in\n}\noutput \"out\" {\n  value = terraform_data.inner.id\n}\n".to_owned(),
+        ),
+        (
+            "an output of a module without resources",
+            nested(&second("module.n.out")),
+            "locals {\n  l = var.in\n}\noutput \"out\" {\n  value = local.l\n}\n".to_owned(),
+        ),
+        (
+            "a data source that is read during the deploy",
+            format!("{data}{}", second("data.terraform_remote_state.d.backend")),
+            String::new(),
+        ),
+        (
+            "depends_on",
+            "resource \"terraform_data\" \"second\" {\n  depends_on = [terraform_data.first]\n}\n".to_owned(),
+            String::new(),
+        ),
+        (
+            "an ephemeral value in a provisioner",
+            "resource \"terraform_data\" \"second\" {\n  provisioner \"local-exec\" {\n    command = \"test -n '${terraform_data.first.id}'\"\n  }\n}\n".to_owned(),
+            String::new(),
+        ),
+    ]
+}
+
+fn of_instance<'a>(all: &'a [String], instance: &str) -> Vec<&'a str> {
+    let prefix = format!("module.m[\"{instance}\"].");
+    let of_it = all
+        .iter()
+        .filter_map(|name| name.strip_prefix(prefix.as_str()));
+    of_it.collect()
+}
+
+#[test]
+fn failed_instance_of_a_module_holds_up_no_other_instance() {
+    for (kind, rest, nested) in chains() {
+        let w = workspace(&format!("{}{rest}", first("")), &nested);
+        w.write("fails", "");
+        w.run(&["deploy", "--auto-approve"]).expect(5);
+        let all = objects(&w);
+        assert_eq!(of_instance(&all, "c"), ["terraform_data.first"], "{kind}");
+        for other in ["a", "b"] {
+            let of_it = of_instance(&all, other);
+            assert!(of_it.contains(&"terraform_data.second"), "{kind}: {all:?}");
+        }
+        // Nothing was lost: the rest follows once the cause is gone.
+        std::fs::remove_file(w.path().join("fails")).unwrap();
+        w.run(&["deploy", "--auto-approve"]).expect(0);
+        let all = objects(&w);
+        assert_eq!(of_instance(&all, "c"), of_instance(&all, "a"), "{kind}");
+    }
+}
+
+#[test]
+fn replacement_in_one_instance_holds_up_no_other_instance() {
+    let module = |zone: &str| {
+        let zone = format!("triggers_replace = \"{zone}\"");
+        format!(
+            "variable \"in\" {{}}\n{}{}",
+            first(&zone),
+            second("terraform_data.first.id")
+        )
+    };
+    let w = workspace(&first("triggers_replace = \"1\""), "");
+    w.write("m/main.tf", &module("1"));
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let id = |instance: &str| {
+        let address = format!("module.m[\"{instance}\"].terraform_data.second");
+        let shown = w.run(&["state", "show", &address]).expect(0).stdout;
+        let input = shown.lines().find(|line| line.contains("input"));
+        input.map(str::to_owned).unwrap_or_default()
+    };
+    let before: Vec<String> = ["a", "b", "c"].map(id).into();
+    w.write("m/main.tf", &module("2"));
+    w.write("fails", "");
+    w.run(&["deploy", "--auto-approve"]).expect(5);
+    let after: Vec<String> = ["a", "b", "c"].map(id).into();
+    // The objects that depend on the replaced ones were updated, but for the failed instance.
+    let changed: Vec<bool> = before.iter().zip(&after).map(|(b, a)| b != a).collect();
+    assert_eq!(changed, [true, true, false], "{before:?} {after:?}");
+}
+
+#[test]
+fn failed_destroy_in_one_instance_holds_up_no_other_instance() {
+    let inner = "resource \"terraform_data\" \"inner\" {\n  input = var.in\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = self.input == \"c\" ? \"test ! -e fails\" : \"true\"\n  }\n}\n";
+    let outer = "resource \"terraform_data\" \"first\" {\n  input = var.in\n}\nmodule \"n\" {\n  source     = \"./n\"\n  in         = var.in\n  depends_on = [terraform_data.first]\n}\n";
+    let w = workspace(outer, inner);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    // A target destroys the objects of its instance alone.
+    w.run(&[
+        "deploy",
+        "--auto-approve",
+        "--destroy",
+        "--target",
+        "module.m[\"a\"]",
+    ])
+    .expect(0);
+    let all = objects(&w);
+    assert_eq!(of_instance(&all, "a"), [""; 0]);
+    assert_eq!(of_instance(&all, "b").len(), 2, "{all:?}");
+    w.write("fails", "");
+    w.run(&["deploy", "--auto-approve", "--destroy"]).expect(5);
+    let left = objects(&w);
+    assert_eq!(of_instance(&left, "c").len(), 2, "{left:?}");
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn dependents_are_counted_within_their_module_instance() {
+    let w = workspace(
+        &format!("{}{}", first(""), second("terraform_data.first.id")),
+        "",
+    );
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let shown = w.run(&[
+        "state",
+        "show",
+        "module.m[\"a\"].terraform_data.first",
+        "--json",
+    ]);
+    let row = shown.expect(0).stdout;
+    assert!(
+        row.contains("module.m[\\\"a\\\"].terraform_data.second"),
+        "{row}"
+    );
+    assert!(!row.contains("module.m[\\\"b\\\"]"), "{row}");
+}
