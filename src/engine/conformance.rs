@@ -6,6 +6,7 @@ mod cancel;
 mod compare;
 mod create;
 mod destroy;
+mod protection;
 mod steps;
 mod update;
 mod vary;

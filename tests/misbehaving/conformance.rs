@@ -91,6 +91,11 @@ const FAULTS: &[Row] = &[
         "read-after-destroy",
         "but an import does not: no such thing",
     ),
+    (
+        "destroys-nothing",
+        "read-after-destroy",
+        "a read and an import still return the object",
+    ),
     ("answers-otherwise", "functions", "returned 1 and 2"),
     ("ignores-stop", "cancel", "did not end with an answer"),
     (
@@ -372,6 +377,16 @@ fn nothing_is_created_without_consent() {
     let create = checks.iter().find(|check| check["id"] == "create").unwrap();
     assert_eq!(create["status"], "skipped");
     assert_contains(create["evidence"].as_str().unwrap(), &["--yes"]);
+}
+
+#[test]
+fn object_whose_destroy_has_no_effect_is_listed() {
+    let bench = FaultWorkspace::new("destroys-nothing");
+    let seen = conform(&bench, OBJECTS, &[]).expect(1);
+    let left = &seen.result()["report"]["leftovers"];
+    assert_eq!(left[0]["id"], "made", "{left}");
+    let why = left[0]["why"].as_str().unwrap();
+    assert_contains(why, &["the destroy succeeded", "still returns the object"]);
 }
 
 #[test]

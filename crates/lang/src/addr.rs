@@ -200,7 +200,8 @@ impl ModuleInstance {
     /// objects of both depend on each other within it, because names are relative to a module.
     #[must_use]
     pub fn shared_with(&self, other: &ModulePath) -> ModuleInstance {
-        let depth = self.path().shared(other).0.len();
+        let both = self.0.iter().zip(&other.0);
+        let depth = both.take_while(|((own, _), other)| own == *other).count();
         ModuleInstance(self.0[..depth].to_vec())
     }
 

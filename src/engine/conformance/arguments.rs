@@ -1,6 +1,7 @@
 //! Arguments that updates change one by one: those of the type, those inside nested attributes and
 //! blocks of the configuration, and members of objects.
 
+use super::protection::may_keep_object;
 use conform::starter_value;
 use cty::schema::{Attribute, Block, NestedBlock, Nesting};
 use cty::{Path, PathStep, Type, Value};
@@ -121,6 +122,10 @@ fn of_attribute<'s>(
     }
     if attribute.deprecated {
         return found.push(here.changes(Change::Nothing("the argument is deprecated")));
+    }
+    if matches!(here.steps.last(), Some(Step::Member(name)) if may_keep_object(name)) {
+        let why = "the argument may keep the real object when it is destroyed";
+        return found.push(here.changes(Change::Nothing(why)));
     }
     let value = value.unwrap_or_else(|| attribute.empty_value());
     let Some(nested) = &attribute.nested else {
@@ -416,6 +421,20 @@ mod tests {
             let is_added = matches!(argument.change, Change::Add(_));
             assert_eq!(is_added, argument.name != "name", "{argument:?}");
         }
+    }
+
+    #[test]
+    fn arguments_that_may_keep_the_object_are_not_changed() {
+        let attribute = Attribute::optional(Type::Bool);
+        let schema = Block {
+            attributes: [("skip_destroy".into(), attribute)].into(),
+            ..Block::default()
+        };
+        let found = arguments(
+            &schema,
+            &Value::object([("skip_destroy", Value::bool(false))]),
+        );
+        assert!(matches!(found[0].change, Change::Nothing(_)), "{found:?}");
     }
 
     #[test]

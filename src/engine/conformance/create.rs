@@ -263,22 +263,42 @@ impl TypeRun<'_> {
         })
     }
 
-    /// Imports a destroyed object. Returns the error or "no object" if the import no longer finds
-    /// it; `None` if it does, or if the import before the destroy did not pass.
-    pub(super) async fn import_of_destroyed(&self, object: &Prior) -> Option<String> {
+    /// Imports a destroyed object; `None` if this says nothing about it, for instance because the
+    /// import before the destroy did not pass.
+    pub(super) async fn import_of_destroyed(&self, object: &Prior) -> Option<Destroyed> {
         let mut checks = self.checks.iter();
         checks.find(|check| check.id == "import" && check.status == Status::Pass)?;
         let request = self.import_request(object)?;
-        let answer = self.subject.provider.import(request, &self.context()).await;
-        // A failed call says nothing about the object.
-        let answer = answer.ok()?;
-        match first_error(&answer.diagnostics) {
-            Some(why) => Some(why),
-            None if self.imported(object, &answer.imported).await == Ok(None) => {
-                Some("no object".to_owned())
-            }
-            None => None,
+        let missing = ImportRequest {
+            id: format!("{}-flightdeck-never-created", request.id),
+            ..request.clone()
+        };
+        if let Some(why) = self.refused_import(request, object).await? {
+            return Some(Destroyed::Gone(why));
         }
+        // A type that exists only in the state imports any id. An identity has rules of its own, so
+        // that no missing one can be made.
+        if missing.identity.is_some() {
+            return None;
+        }
+        let refused = self.refused_import(missing, object).await?;
+        refused.map(|_| Destroyed::Remains)
+    }
+
+    /// Returns the error of an import, or "no object"; `None` if it finds one. The outer `None` is
+    /// a failed call, which says nothing about the object.
+    async fn refused_import(
+        &self,
+        request: ImportRequest,
+        object: &Prior,
+    ) -> Option<Option<String>> {
+        let answer = self.subject.provider.import(request, &self.context()).await;
+        let answer = answer.ok()?;
+        if let Some(why) = first_error(&answer.diagnostics) {
+            return Some(Some(why));
+        }
+        let is_missing = self.imported(object, &answer.imported).await == Ok(None);
+        Some(is_missing.then(|| "no object".to_owned()))
     }
 
     /// Compares the imported object with the created one; `None` if it does not exist.
@@ -332,6 +352,14 @@ impl TypeRun<'_> {
             (None, false) => Ok(Some(format!("not imported: {}", absent.join(", ")))),
         }
     }
+}
+
+/// Answer of an import about an object whose destroy succeeded.
+pub(super) enum Destroyed {
+    /// The import does not find it, for this reason.
+    Gone(String),
+    /// The import finds it, and no object by an id that never existed.
+    Remains,
 }
 
 /// Returns the id of an object, if it has one that may be shown.

@@ -1,7 +1,7 @@
 //! Checks of the end of an object, and the destruction of leftovers.
 
 use super::compare::difference;
-use super::create::id_of;
+use super::create::{Destroyed, id_of};
 use super::steps::{Outcome, Unplanned};
 use super::{Subject, TypeRun};
 use crate::stage::managed::{Prior, plan_destroy};
@@ -63,10 +63,14 @@ impl TypeRun<'_> {
         // Types that exist only in the state return the recorded object, too. An import that
         // passed before and fails now proves that the provider sees the target system.
         match self.import_of_destroyed(object).await {
-            Some(why) => self.fail(
+            Some(Destroyed::Gone(why)) => self.fail(
                 id,
                 format!("the read returns the recorded object, but an import does not: {why}"),
             ),
+            Some(Destroyed::Remains) => {
+                self.fail(id, "a read and an import still return the object");
+                return true;
+            }
             None => self.skip(
                 id,
                 "the read returns the recorded object, as types do that exist only in the state",

@@ -145,14 +145,17 @@ impl Nodes {
     /// another module that it depends on. Within that part, their instances depend on each other;
     /// a call that passes values of the module to the module itself connects all instances.
     pub fn shared_instance(&self, own: &ModuleInstance, other: &ModulePath) -> ModuleInstance {
-        let mut shared = own.path().shared(other);
-        let variables = self.through_call.iter().map(|(variable, _)| variable);
-        let called = variables.map(|variable| self.nodes[*variable].module());
-        let around = called.filter(|called| shared.starts_with(called));
-        if let Some(length) = around.map(|called| called.0.len()).min() {
-            shared.0.truncate(length - 1);
+        let mut shared = own.shared_with(other);
+        if !self.through_call.is_empty() {
+            let variables = self.through_call.iter().map(|(variable, _)| variable);
+            let called = variables.map(|variable| self.nodes[*variable].module());
+            let path = shared.path();
+            let around = called.filter(|called| path.starts_with(called));
+            if let Some(length) = around.map(|called| called.0.len()).min() {
+                shared.0.truncate(length - 1);
+            }
         }
-        ModuleInstance(own.0[..shared.0.len()].to_vec())
+        shared
     }
 
     /// Returns the instance keys of a resource or of an output's module that a step depends on;

@@ -22,9 +22,11 @@ pub(super) static DESTROYED: AtomicBool = AtomicBool::new(false);
 /// Object of the newest apply; null after a destroy.
 static OBJECT: Mutex<Option<Value>> = Mutex::new(None);
 
-/// Imports the object, as long as it exists.
-pub(super) fn import() -> Result<Bytes, Status> {
+/// Imports the object by its id, as long as it exists.
+pub(super) fn import(request: Bytes) -> Result<Bytes, Status> {
+    let request = pb::import_resource_state::Request::decode(request).map_err(bad)?;
     let object = OBJECT.lock().map_err(bad)?.clone();
+    let object = object.filter(|_| request.id == "made");
     let mut reply = pb::import_resource_state::Response::default();
     match object.filter(|object| !object.is_null()) {
         Some(object) => {
@@ -72,8 +74,11 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     } else {
         with(&planned, "id", Value::string("made"))
     };
-    DESTROYED.store(planned.is_null(), Ordering::Relaxed);
-    if let Ok(mut object) = OBJECT.lock() {
+    let destroys = planned.is_null() && name != "destroys-nothing";
+    DESTROYED.store(destroys, Ordering::Relaxed);
+    if (destroys || !planned.is_null())
+        && let Ok(mut object) = OBJECT.lock()
+    {
         *object = Some(made.clone());
     }
     let mut reply = pb::apply_resource_change::Response {

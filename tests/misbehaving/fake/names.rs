@@ -33,6 +33,7 @@ pub(crate) const NAMES: &[&str] = &[
     "core-version-2",
     "deaf",
     "destroy-endless",
+    "destroys-nothing",
     "dies-of-abrt",
     "dies-of-kill",
     "dies-of-segv",

@@ -142,7 +142,9 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         "ValidateResourceConfig" => Ok(encoded(&pb::validate_resource_config::Response::default())),
         "UpgradeResourceState" => upgrade(request),
         "ReadResource" => read(name, request),
-        "ImportResourceState" if name == "blind-read" => super::apply::import(),
+        "ImportResourceState" if matches!(name, "blind-read" | "destroys-nothing") => {
+            super::apply::import(request)
+        }
         "PlanResourceChange" => plan(name, request),
         "ApplyResourceChange" => apply(name, request),
         // Returns another value for each call, although the arguments are equal.

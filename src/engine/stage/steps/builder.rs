@@ -10,6 +10,7 @@ use graph::Step;
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
 use model::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Number of edges between two groups from which they share a gate instead.
 pub(super) const GATE_THRESHOLD: usize = 64;
@@ -67,7 +68,7 @@ pub(super) type NodePart = (Step, ExtentId);
 
 /// A resource with the resource that depends on it, the module instance that encloses both, and the
 /// instance if they are ordered one by one.
-type Pair<'c> = (&'c str, String, ModuleInstance, Option<String>);
+type Pair<'c> = (&'c str, Arc<str>, ModuleInstance, Option<String>);
 
 /// Node of a reference, and the resource whose instances it gives.
 type SingleNeed = (Step, Step);
@@ -386,7 +387,7 @@ impl Builder<'_> {
             self.add_edges(&dependents.late, &needed.apply);
             self.add_edges(&needed.apply, &dependents.early);
             // Instances of one resource need no further order among themselves.
-            if *on == config {
+            if *on == *config {
                 continue;
             }
             for destroyed in [&needed.early, &needed.late] {
@@ -453,7 +454,7 @@ impl Builder<'_> {
         let mut edges: BTreeMap<Pair<'_>, DependentSteps> = BTreeMap::new();
         let mut reaching: HashMap<&str, Reaching<'_>> = HashMap::new();
         for &(i, change) in taken {
-            let config = change.address.config();
+            let config: Arc<str> = change.address.config().to_string().into();
             // Former dependencies order the change too, because the old object still uses them.
             for on in change.dependencies.iter().chain(
                 change
@@ -481,7 +482,7 @@ impl Builder<'_> {
                     }
                 };
                 for one in new.union(&old) {
-                    let key = (on.as_str(), config.to_string(), within.clone(), one.clone());
+                    let key = (on.as_str(), config.clone(), within.clone(), one.clone());
                     let dependents = edges.entry(key).or_default();
                     dependents.apply.extend(apply);
                     if depended && old.contains(one) {
