@@ -185,3 +185,49 @@ fn dependents_are_counted_within_their_module_instance() {
     );
     assert!(!row.contains("module.m[\\\"b\\\"]"), "{row}");
 }
+
+/// A local value passes an output of one instance back to the module.
+const PASSED_BACK: &str = "locals {\n  l = module.m[\"a\"].early\n}\nmodule \"m\" {\n  source   = \"./m\"\n  for_each = toset([\"a\", \"b\"])\n  in       = each.key\n  peer     = local.l\n}\n";
+
+#[test]
+fn dependents_in_another_instance_are_destroyed_first() {
+    let module = "variable \"peer\" {}\nresource \"terraform_data\" \"early\" {}\nmodule \"n\" {\n  source = \"./n\"\n  in     = var.peer\n  name   = var.in\n}\noutput \"early\" {\n  value = terraform_data.early.id\n}\n";
+    let nested = "variable \"name\" {}\nresource \"terraform_data\" \"late\" {\n  input = [var.in, var.name]\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = self.input[1] == \"b\" ? \"test ! -e fails\" : \"true\"\n  }\n}\n";
+    let w = workspace(module, nested);
+    w.write("main.tf", PASSED_BACK);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let late = "module.m[\"b\"].module.n.terraform_data.late";
+    let shown = w.run(&["state", "show", late]).expect(0).stdout;
+    assert!(
+        !shown.contains("module.m[\"b\"].terraform_data.early"),
+        "{shown}"
+    );
+    w.write("fails", "");
+    for target in [None, Some("module.m[\"a\"].terraform_data.early")] {
+        let mut arguments = vec!["deploy", "--auto-approve", "--destroy"];
+        arguments.extend(target.iter().flat_map(|target| ["--target", target]));
+        w.run(&arguments).expect(5);
+        let left = objects(&w);
+        let early = "module.m[\"a\"].terraform_data.early".to_owned();
+        assert!(left.contains(&early), "{target:?}: {left:?}");
+    }
+    std::fs::remove_file(w.path().join("fails")).unwrap();
+    w.run(&["deploy", "--auto-approve", "--destroy"]).expect(0);
+    assert_eq!(objects(&w), [""; 0]);
+}
+
+#[test]
+fn key_of_the_other_type_names_the_same_instance() {
+    let w = workspace("output \"out\" {\n  value = var.in\n}\n", "");
+    w.write(
+        "main.tf",
+        "resource \"terraform_data\" \"c\" {\n  count = 2\n  input = \"q\"\n}\nresource \"terraform_data\" \"z\" {\n  input = terraform_data.c[\"0\"].output\n}\nmodule \"m\" {\n  source   = \"./m\"\n  for_each = toset([\"0\", \"1\"])\n  in       = terraform_data.c[1].id\n}\noutput \"o\" {\n  value = module.m[0].out\n}\n",
+    );
+    w.run(&["deploy", "--auto-approve", "--target", "terraform_data.z"])
+        .expect(0);
+    assert!(objects(&w).contains(&"terraform_data.c[0]".to_owned()));
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let shown = w.run(&["output", "-raw", "o"]).expect(0).stdout;
+    assert!(!shown.is_empty(), "{shown}");
+    w.run(&["plan", "-detailed-exitcode"]).expect(0);
+}

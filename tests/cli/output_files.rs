@@ -75,6 +75,58 @@ fn output_file_never_overwrites_the_store() {
 }
 
 #[test]
+fn output_is_not_written_through_a_link_of_the_workspace() {
+    let outside = tempfile::tempdir().unwrap();
+    let precious = outside.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    let w = deployed();
+    let link = |target: &std::path::Path, name: &str| {
+        std::os::unix::fs::symlink(target, w.path().join(name)).unwrap();
+    };
+    link(&precious, "file");
+    link(outside.path(), "directory");
+    // A link to a file that does not exist yet, and one that stays inside.
+    link(&outside.path().join("new"), "dangling");
+    std::fs::create_dir(w.path().join("sub")).unwrap();
+    link(outside.path(), "sub/inner");
+    link(&w.path().join("sub"), "inside");
+    let paths = [
+        "file",
+        "directory/new",
+        "dangling",
+        "./sub/../sub/inner/new",
+        "inside/new",
+    ];
+    for path in paths {
+        for arguments in [
+            vec!["plan", "-out", path],
+            vec!["stage", "--plan-json", path],
+            vec!["stage", &format!("-json-into={path}")],
+            vec!["state", "export", path],
+            vec!["plugin", "docs", "bundled/lab", "--out", path],
+        ] {
+            let run = w.run(&arguments).expect(1);
+            assert!(
+                run.stderr.contains("symbolic link"),
+                "{arguments:?}: {run:?}"
+            );
+        }
+    }
+    let left: Vec<_> = std::fs::read_dir(outside.path())
+        .unwrap()
+        .flatten()
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert!(!w.path().join("sub/new").exists());
+    // A path outside of the workspace is the operator's own.
+    let own = outside.path().join("link");
+    std::os::unix::fs::symlink(outside.path().join("plan"), &own).unwrap();
+    w.run(&["plan", "-out", own.to_str().unwrap()]).expect(0);
+    assert!(outside.path().join("plan").exists());
+}
+
+#[test]
 fn incomplete_output_is_an_error_in_every_command() {
     let w = deployed();
     let commands: [&[&str]; 12] = [

@@ -2,7 +2,7 @@
 
 use super::records::{State, StateObject};
 use super::sensitive::{Paths, SensitivePart};
-use lang::addr::{AbsInstance, Mode, ModuleInstance};
+use lang::addr::{AbsInstance, InstanceKey, Mode, ModuleInstance};
 use model::cores;
 use model::secrets::Secrets;
 use model::{Lazy, OutputValue, StateRow};
@@ -11,6 +11,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 const MASK: &str = "(sensitive)";
+
+/// Step of a module instance: a call and its key.
+type Step = (Arc<str>, InstanceKey);
 
 /// Objects of a resource within a module instance, and those that depend on them.
 #[derive(Default)]
@@ -64,12 +67,25 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
     })
 }
 
-/// Resources that an object depends on, each with the module instance that encloses both.
+/// Resources that an object depends on, each with the module instance that encloses both. An object
+/// that needs one in another instance of its module may depend on all instances.
 fn dependencies(object: &StateObject, address: &AbsInstance) -> Vec<(ModuleInstance, String)> {
+    let depth = |need: &String| {
+        let need = need.parse::<AbsInstance>().ok()?.module;
+        let same_key = |((a, _), (b, _)): &(&Step, &Step)| a == b;
+        let both = address.module.0.iter().zip(&need.0);
+        let (path, instance) = (
+            both.clone().take_while(same_key).count(),
+            both.take_while(|(a, b)| a == b).count(),
+        );
+        (instance < path).then_some(instance)
+    };
+    let most = object.needs.iter().filter_map(depth).min();
     let within = |name: &String| match name.parse::<AbsInstance>() {
         Ok(needed) => {
             let needed = needed.config();
-            let shared = address.module.shared_with(&needed.module);
+            let mut shared = address.module.shared_with(&needed.module);
+            shared.0.truncate(most.unwrap_or(usize::MAX));
             let resource = needed.within(&shared).to_string();
             (shared, resource)
         }

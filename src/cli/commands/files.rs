@@ -4,6 +4,7 @@
 use crate::cli::escape::safe_path;
 use crate::cli::exit::CliError;
 use crate::cli::signals;
+use fsroot::{Refusal, RootedPath};
 use model::StageRequest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -154,8 +155,22 @@ fn is_same_file(path: &Path, other: &Path) -> bool {
     id(path).is_some_and(|found| Some(found) == id(other))
 }
 
+/// Refuses a path that leads through a symbolic link below the workspace: a clone may bring the
+/// link.
+pub(in crate::cli) fn refuse_links_below_workspace(path: &Path) -> Result<(), CliError> {
+    let place = RootedPath::from_workspace(Path::new("."), path);
+    match place.check_file() {
+        Err(e) if matches!(Refusal::of(&e), Some(Refusal::Link { .. })) => Err(refused(
+            path,
+            "leads through a symbolic link below the workspace, which flightdeck does not follow; name the target of the link, or remove the link",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses another name, by symbolic or hard link, of a protected file.
 fn refuse_links(path: &Path) -> Result<(), CliError> {
+    refuse_links_below_workspace(path)?;
     let entries = |dir: &str| std::fs::read_dir(dir).into_iter().flatten().flatten();
     let is_one = |entry: std::fs::DirEntry| is_same_file(path, &entry.path());
     if entries(RESERVED_DIRECTORIES[0]).any(is_one) {

@@ -1,7 +1,7 @@
 //! Expressions whose elements belong to the instances of one managed resource, under their keys.
 //! Pure.
 
-use lang::addr::{Mode, Resource as Name};
+use lang::addr::{InstanceKey, Mode, Resource as Name};
 use lang::config::{Module, Resource};
 use lang::syntax::ast::{Expr, ExprKind, Traversal};
 use workspace::refs::{self, Ref};
@@ -11,6 +11,19 @@ pub struct KeyedLocal<'m> {
     pub resource: &'m Name,
     /// Parts of the expression that each element needs besides its instance.
     pub rest: Vec<&'m Expr>,
+}
+
+/// Returns an instance key in the form of the declaration, because `x["0"]` and `x[0]` name the same
+/// instance; `None` if the declaration cannot have it.
+pub fn declared_key(key: &InstanceKey, count: bool, for_each: bool) -> Option<InstanceKey> {
+    match key {
+        InstanceKey::Str(text) if count => text.parse().ok().map(InstanceKey::Int),
+        InstanceKey::Int(n) if for_each => Some(InstanceKey::Str(n.to_string().into())),
+        InstanceKey::Str(_) if for_each => Some(key.clone()),
+        InstanceKey::Int(_) if count => Some(key.clone()),
+        // With `enabled`, or without a repetition.
+        _ => (!count && !for_each).then(|| key.clone()),
+    }
 }
 
 /// Returns the resource or module whose instances an expression uses unchanged.

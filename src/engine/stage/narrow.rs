@@ -58,7 +58,7 @@ impl StageScope {
         narrow.steps.extend(outputs);
         if mode == StageMode::Destroy {
             let mut going: HashMap<ConfigResource, BTreeSet<AbsInstance>> = HashMap::new();
-            for instance in narrow.destroyed(prior) {
+            for instance in narrow.destroyed(nodes, prior) {
                 going.entry(instance.config()).or_default().insert(instance);
             }
             // Destroyed objects need their providers, even if their resources are outside of the
@@ -241,8 +241,8 @@ impl StageScope {
 
     /// Returns the instances to destroy: targets and their dependents, or everything except
     /// excluded instances and their dependencies.
-    fn destroyed(&self, prior: &PriorState) -> BTreeSet<AbsInstance> {
-        let web = Dependencies::new(prior);
+    fn destroyed(&self, nodes: &Nodes, prior: &PriorState) -> BTreeSet<AbsInstance> {
+        let web = Dependencies::new(nodes, prior);
         let named = |wanted: bool| {
             web.all
                 .keys()
@@ -326,14 +326,16 @@ fn destroy_needs(
 
 /// Dependencies as recorded in the state.
 struct Dependencies<'s> {
+    nodes: &'s Nodes,
     all: BTreeMap<AbsInstance, BTreeSet<&'s str>>,
     of_resource: HashMap<String, Vec<AbsInstance>>,
     dependents: HashMap<&'s str, Vec<AbsInstance>>,
 }
 
 impl<'s> Dependencies<'s> {
-    fn new(prior: &'s PriorState) -> Self {
+    fn new(nodes: &'s Nodes, prior: &'s PriorState) -> Self {
         let mut web = Self {
+            nodes,
             all: BTreeMap::new(),
             of_resource: HashMap::new(),
             dependents: HashMap::new(),
@@ -367,7 +369,7 @@ impl<'s> Dependencies<'s> {
             for on in self.all.get(&instance).into_iter().flatten() {
                 if looked.insert((on, instance.module.clone())) {
                     let all = self.of_resource.get(*on).into_iter().flatten();
-                    let stays = |other: &&AbsInstance| !in_other_instances(&instance, other);
+                    let stays = |other: &&AbsInstance| !self.in_other_instances(&instance, other);
                     add_reachable(&mut seen, &mut queue, all.filter(stays));
                 }
             }
@@ -385,13 +387,25 @@ impl<'s> Dependencies<'s> {
                 let config = instance.config().to_string();
                 let all = self.dependents.get(config.as_str()).into_iter().flatten();
                 let depends = |other: &&AbsInstance| {
-                    let shared = other.module.shared_with(&instance.module.path());
+                    let path = instance.module.path();
+                    let shared = self.nodes.shared_instance(&other.module, &path);
                     instance.module.starts_with(&shared)
                 };
                 add_reachable(&mut seen, &mut queue, all.filter(depends));
             }
         }
         seen
+    }
+}
+
+impl Dependencies<'_> {
+    /// Returns true if two objects are in different instances of one module that do not depend on
+    /// each other. Objects of nested modules count as dependencies of all instances, as in
+    /// OpenTofu, because keeping more objects is safer.
+    fn in_other_instances(&self, a: &AbsInstance, b: &AbsInstance) -> bool {
+        let path = b.module.path();
+        let same_module = a.module != b.module && a.module.path() == path;
+        same_module && self.nodes.shared_instance(&a.module, &path) == a.module
     }
 }
 
@@ -405,11 +419,4 @@ fn add_reachable<'a>(
             queue.push(other.clone());
         }
     }
-}
-
-/// Returns true if two objects are in different instances of one module: dependencies between
-/// resources of a module hold only within each instance. Objects of nested modules count as
-/// dependencies of all instances, as in OpenTofu, because keeping more objects is safer.
-fn in_other_instances(a: &AbsInstance, b: &AbsInstance) -> bool {
-    a.module != b.module && a.module.path() == b.module.path()
 }

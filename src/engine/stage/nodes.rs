@@ -15,7 +15,7 @@ use model::ConfigKey;
 use model::mutex::lock;
 use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use workspace::provider_addr::{self};
 
 /// Node of the graph.
@@ -92,6 +92,8 @@ pub struct Nodes {
     /// Variables whose argument refers to the module that it is passed to, with the node that they
     /// need there: the reference is to other instances too.
     through_call: HashSet<(Step, Step)>,
+    /// See [`Nodes::connected_modules`].
+    connected: OnceLock<BTreeSet<ModulePath>>,
     /// By resource: the one whose instances its `for_each` uses unchanged.
     chained: HashMap<Step, Step>,
     /// By resource: instances of itself that its provisioners refer to; `None` means all.
@@ -142,20 +144,49 @@ impl Nodes {
     }
 
     /// Returns the part of a module instance that an object of it shares with the objects of
-    /// another module that it depends on. Within that part, their instances depend on each other;
-    /// a call that passes values of the module to the module itself connects all instances.
+    /// another module that it depends on. Within that part, their instances depend on each other.
     pub fn shared_instance(&self, own: &ModuleInstance, other: &ModulePath) -> ModuleInstance {
         let mut shared = own.shared_with(other);
-        if !self.through_call.is_empty() {
-            let variables = self.through_call.iter().map(|(variable, _)| variable);
-            let called = variables.map(|variable| self.nodes[*variable].module());
+        let connected = self.connected_modules();
+        if !connected.is_empty() {
             let path = shared.path();
-            let around = called.filter(|called| path.starts_with(called));
-            if let Some(length) = around.map(|called| called.0.len()).min() {
+            let around = connected.iter().filter(|module| path.starts_with(module));
+            if let Some(length) = around.map(|module| module.0.len()).min() {
                 shared.0.truncate(length - 1);
             }
         }
         shared
+    }
+
+    /// Returns the repeated modules whose instances may depend on each other: a value of the module
+    /// leads out of it and back into it, such as a call with an argument that refers to the same
+    /// module.
+    pub fn connected_modules(&self) -> &BTreeSet<ModulePath> {
+        self.connected.get_or_init(|| {
+            let mut last_visit: Vec<Option<usize>> = vec![None; self.nodes.len()];
+            let repeated = self.repeated.iter().enumerate();
+            let connected = repeated.filter(|(at, module)| {
+                let is_inside = |step: &Step| self.nodes[*step].module().starts_with(module);
+                let inside = (0..self.nodes.len()).filter(is_inside);
+                let mut queue: Vec<Step> = inside
+                    .flat_map(|step| self.graph.needs(step))
+                    .filter(|needed| !is_inside(needed))
+                    .collect();
+                queue.extend(self.through_call.iter().flat_map(|(variable, needed)| {
+                    is_inside(variable).then_some(*needed).filter(is_inside)
+                }));
+                while let Some(step) = queue.pop() {
+                    if is_inside(&step) {
+                        return true;
+                    }
+                    if last_visit[step].replace(*at) != Some(*at) {
+                        queue.extend(self.graph.needs(step));
+                    }
+                }
+                false
+            });
+            connected.map(|(_, module)| module.clone()).collect()
+        })
     }
 
     /// Returns the instance keys of a resource or of an output's module that a step depends on;
@@ -231,6 +262,7 @@ impl Nodes {
             needs_whole: HashSet::new(),
             repeated: BTreeSet::new(),
             through_call: HashSet::new(),
+            connected: OnceLock::new(),
             chained: HashMap::new(),
             siblings: BTreeMap::new(),
             names: Names::with(from.schemas),

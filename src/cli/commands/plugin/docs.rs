@@ -1,6 +1,7 @@
 //! `flightdeck plugin docs`: the documentation of a provider, from its live schema.
 
 use super::choice;
+use crate::cli::commands::files::refuse_links_below_workspace;
 use crate::cli::escape::{safe_lines, safe_path};
 use crate::cli::exit::{CliError, CommandResult, OK, fields};
 use crate::cli::options::PluginDocsArgs;
@@ -33,6 +34,7 @@ pub(super) async fn run(args: PluginDocsArgs, out: &mut Output) -> CommandResult
     let (schema, plugin) = found??;
     let pages = documentation(choice::last_name(&plugin), &schema);
     if let Some(directory) = &args.out {
+        refuse_links_below_workspace(directory)?;
         let written = write(&pages, directory)?;
         let directory = safe_path(directory);
         if out.json {

@@ -3,6 +3,7 @@
 
 use super::references::{Named, Place};
 use super::{Needing, Needs};
+use crate::stage::keyed::declared_key;
 use crate::stage::values::{Expansion, Repetition};
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource as Name};
@@ -28,7 +29,8 @@ impl Needing<'_> {
         };
         // Without count or for_each there is one instance, whatever key the reference names.
         let key = if repeated {
-            key
+            let (count, for_each) = (declared.count.is_some(), declared.for_each.is_some());
+            key.and_then(|key| declared_key(&key, count, for_each))
         } else {
             Some(InstanceKey::None)
         };
@@ -94,10 +96,16 @@ impl Needing<'_> {
             .into_iter()
             .map(|(key, _)| key)
             .collect();
+        let (count, for_each) = match &*expansion {
+            Expansion::Count(_) => (true, false),
+            Expansion::Each(_) => (false, true),
+            _ => (false, false),
+        };
+        let one = key.and_then(|key| declared_key(key, count, for_each));
         // A key that is not declared says nothing about the instance, so all of them count.
-        let one = key.filter(|key| all.contains(key) && *expansion != Expansion::Single);
+        let one = one.filter(|key| all.contains(key) && *expansion != Expansion::Single);
         match one {
-            Some(key) => vec![instance.child(call, key.clone())],
+            Some(key) => vec![instance.child(call, key)],
             None => all
                 .into_iter()
                 .map(|key| instance.child(call, key))

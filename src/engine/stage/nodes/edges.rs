@@ -1,7 +1,7 @@
 //! Edges of the graph, from the references in expressions.
 
 use super::{Node, Nodes, Sources, config_resource};
-use crate::stage::keyed::{chained_resource, keyed_local};
+use crate::stage::keyed::{chained_resource, declared_key, keyed_local};
 use cty::schema::Block;
 use graph::Step;
 use lang::addr::{InstanceKey, Mode, Resource};
@@ -283,8 +283,10 @@ impl Nodes {
     fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
         self.names.check_reference(module, t);
         let (key, of_module) = match refs::parse(t) {
-            Ok(Ref::Resource { key, .. }) => (key, false),
-            Ok(Ref::ModuleOutput { key, .. }) => (key, true),
+            Ok(Ref::Resource { resource, key, .. }) => {
+                (key_of_resource(module, &resource, key), false)
+            }
+            Ok(Ref::ModuleOutput { call, key, .. }) => (key_of_call(module, &call, key), true),
             _ => (None, false),
         };
         for needed in self.of_ref(module, t) {
@@ -320,7 +322,7 @@ impl Nodes {
 
     fn add_depends_on(&mut self, step: Step, module: &Module, t: &Traversal) {
         let key = match refs::parse(t) {
-            Ok(Ref::Resource { key, .. }) => key,
+            Ok(Ref::Resource { resource, key, .. }) => key_of_resource(module, &resource, key),
             _ => None,
         };
         for needed in self.depends_on_nodes(module, t) {
@@ -399,6 +401,22 @@ impl Nodes {
         }
         all.iter().filter_map(|node| self.step(node)).collect()
     }
+}
+
+/// Returns the key of a reference as the resource has it; `None` for all instances.
+fn key_of_resource(
+    module: &Module,
+    name: &Resource,
+    key: Option<InstanceKey>,
+) -> Option<InstanceKey> {
+    let declared = module.resources.get(name)?;
+    declared_key(&key?, declared.count.is_some(), declared.for_each.is_some())
+}
+
+/// Like [`key_of_resource`], for the instances of a module.
+fn key_of_call(module: &Module, name: &Arc<str>, key: Option<InstanceKey>) -> Option<InstanceKey> {
+    let declared = module.calls.get(name)?;
+    declared_key(&key?, declared.count.is_some(), declared.for_each.is_some())
 }
 
 /// Returns the schema of a resource type.

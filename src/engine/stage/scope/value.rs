@@ -1,7 +1,7 @@
 //! Resolves references to values, from the nodes that the walk has evaluated.
 
 use super::{ModuleScope, Phase};
-use crate::stage::keyed::keyed_local;
+use crate::stage::keyed::{declared_key, keyed_local};
 use crate::stage::values::Expansion;
 use cty::{Type, Value};
 use lang::addr::{AbsResource, InstanceKey, Mode, Resource};
@@ -142,6 +142,11 @@ impl<'a> ModuleScope<'a> {
         {
             return (value, 2);
         }
+        let key = key.and_then(|key| match expansion.as_deref() {
+            Some(Expansion::Count(_)) => declared_key(&key, true, false),
+            Some(Expansion::Each(_)) => declared_key(&key, false, true),
+            _ => Some(key),
+        });
         match (expansion.as_deref(), key) {
             // The value covers all steps of the reference, because nothing is known about any of
             // them.
