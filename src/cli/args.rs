@@ -76,9 +76,11 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Trust the plugins and `credential_process` lines of this directory until they change
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
-    pub(super) trust_workspace_plugins: bool,
+    /// Trust what files of this directory start, until it changes: shipped plugins, hooks of
+    /// groups, commands and credentials of `secret` blocks, `enforce` with its provisioners, and
+    /// `credential_process` lines
+    #[arg(long, alias = "trust-workspace-plugins", global = true, help_heading = EVERYWHERE)]
+    pub(super) trust_workspace: bool,
 
     /// Serve Prometheus metrics at http://ADDRESS/metrics; a bare port binds to localhost
     #[arg(long, value_name = "ADDRESS", value_parser = listened, global = true, help_heading = EVERYWHERE)]

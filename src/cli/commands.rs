@@ -37,7 +37,6 @@ use super::exit::{CliError, CommandResult};
 use super::json_into::JsonInto;
 use super::output::Output;
 use crate::cli::escape::safe_path;
-use ::trust::commands as trusted_commands;
 use model::StageRequest;
 use std::path::Path;
 
@@ -67,17 +66,21 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
     if args.force_unlock {
         unlock::run(out).await?;
     }
-    if args.trust_workspace_plugins {
+    let plan = args.plan.request();
+    if args.trust_workspace {
         if let (None, Some(dir)) = (&args.command, &args.dir) {
             console::enter(dir)?;
         }
-        trusted_commands::trust_all();
-        trust::run(out).await?;
+        let has_console = matches!(args.command, None | Some(Command::Demo));
+        let variables = match args.command {
+            None => plan.variables.clone(),
+            Some(_) => out.flags.variables.clone(),
+        };
+        trust::run(variables, has_console, out).await?;
     }
-    let plan = args.plan.request();
     let Some(command) = args.command else {
         // With the trust flag, `enter` above has changed to the directory already.
-        let dir = args.dir.filter(|_| !args.trust_workspace_plugins);
+        let dir = args.dir.filter(|_| !args.trust_workspace);
         return console::run(dir.as_deref(), args.ascii, plan, out).await;
     };
     if plan != StageRequest::default() {

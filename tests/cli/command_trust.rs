@@ -40,7 +40,7 @@ fn command(w: &Workspace, args: &[&str]) -> Command {
 
 fn refused(run: &Run) {
     assert_eq!(run.code, Some(3), "{run:#?}");
-    for word in ["aws.cfg", "touch ", "sha256:", "--trust-workspace-plugins"] {
+    for word in ["aws.cfg", "touch ", "sha256:", "--trust-workspace"] {
         assert!(run.stderr.contains(word), "{word}: {run:#?}");
     }
 }
@@ -60,10 +60,7 @@ fn command_in_the_clones_aws_configuration_needs_trust() {
         assert!(!ran.exists(), "{args:?}");
     }
     // The bucket does not exist, but the credential command runs.
-    let run = Run::from_command(&mut command(
-        &w,
-        &["--trust-workspace-plugins", "state", "list"],
-    ));
+    let run = Run::from_command(&mut command(&w, &["--trust-workspace", "state", "list"]));
     assert!(ran.exists() && run.code == Some(1), "{run:#?}");
     std::fs::remove_file(&ran).unwrap();
     let run = Run::from_command(&mut command(&w, &["state", "list"]));
@@ -198,9 +195,9 @@ fn backend_config_file_and_remote_state_need_trust() {
     let ran = w.path().parent().unwrap().join("ran");
     w.write("aws.cfg", &profile("profile x", &ran));
     let run = Run::from_command(&mut command(&w, &["stage"])).expect(1);
-    assert!(run.stderr.contains("--trust-workspace-plugins"), "{run:#?}");
+    assert!(run.stderr.contains("--trust-workspace"), "{run:#?}");
     assert!(!ran.exists());
-    let run = Run::from_command(&mut command(&w, &["stage", "--trust-workspace-plugins"]));
+    let run = Run::from_command(&mut command(&w, &["stage", "--trust-workspace"]));
     assert!(ran.exists(), "{run:#?}");
     assert!(
         run.stderr.contains("trusted from now on: the command"),

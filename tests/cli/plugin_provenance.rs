@@ -80,13 +80,13 @@ fn init(w: &Workspace, variables: &[(&str, &str)]) {
 /// Checks that the plugin is launched only with trust.
 fn needs_trust(w: &Workspace, variables: &[(&str, &str)]) {
     let refused = run(w, &["stage"], variables).expect(3);
-    let words = ["acme/lab", "--trust-workspace-plugins"];
+    let words = ["acme/lab", "--trust-workspace"];
     assert!(
         words.iter().all(|word| refused.stderr.contains(word)),
         "{refused:?}"
     );
     assert!(!launched(w), "{refused:?}");
-    run(w, &["stage", "--trust-workspace-plugins"], variables).expect(0);
+    run(w, &["stage", "--trust-workspace"], variables).expect(0);
     assert!(launched(w));
 }
 
@@ -248,7 +248,7 @@ fn relative_plugin_path_needs_trust() {
         let refused = run(&w, words, &[(relative[0], "plug"), (relative[1], "1")]).expect(3);
         assert!(!launched(&w), "{refused:?}");
     }
-    let trusted = ["stage", "--trust-workspace-plugins"];
+    let trusted = ["stage", "--trust-workspace"];
     run(&w, &trusted, &[(relative[0], "plug"), (relative[1], "1")]).expect(3);
     assert!(launched(&w), "it is launched then, and fails");
 }

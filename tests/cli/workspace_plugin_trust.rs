@@ -41,7 +41,7 @@ fn refused(w: &Workspace, run: &Run) {
         "acme/lab",
         "terraform-provider-lab_v1.0.0",
         "h1:",
-        "--trust-workspace-plugins",
+        "--trust-workspace",
     ];
     assert!(
         words
@@ -80,7 +80,7 @@ fn workspace_plugin_is_launched_only_after_trust_in_its_digest() {
     refused(&w, &run);
 
     // One decision covers all later commands; it is stored with the user and not in the clone.
-    let run = w.run(&["stage", "--trust-workspace-plugins"]).expect(0);
+    let run = w.run(&["stage", "--trust-workspace"]).expect(0);
     assert!(
         run.stderr.contains("trusted from now on") && launched(&w),
         "{run:?}"
@@ -105,9 +105,7 @@ fn workspace_plugin_is_launched_only_after_trust_in_its_digest() {
             .contains("its files have changed since you trusted it"),
         "{run:?}"
     );
-    let run = w
-        .run(&["--trust-workspace-plugins", "plugins", "--json"])
-        .expect(0);
+    let run = w.run(&["--trust-workspace", "plugins", "--json"]).expect(0);
     assert!(run.stderr.contains("trusted from now on"), "{run:?}");
     let seen: Vec<u64> = run
         .lines()
@@ -126,14 +124,14 @@ fn workspace_plugin_is_launched_only_after_trust_in_its_digest() {
 #[test]
 fn trust_file_inside_the_workspace_is_ignored() {
     let (w, _) = clone("terraform.d/plugins");
-    w.run(&["stage", "--trust-workspace-plugins"]).expect(0);
+    w.run(&["stage", "--trust-workspace"]).expect(0);
     assert!(launched(&w));
     let (data, inside) = (
         w.path().parent().unwrap().join("data"),
         w.path().join("data"),
     );
     std::fs::rename(data, &inside).unwrap();
-    for words in [&["stage"][..], &["stage", "--trust-workspace-plugins"]] {
+    for words in [&["stage"][..], &["stage", "--trust-workspace"]] {
         let run = w
             .command(words)
             .env("XDG_DATA_HOME", &inside)
@@ -204,7 +202,7 @@ fn plugin_changed_after_the_trust_decision_is_not_launched() {
     let (w, plugin) = clone("terraform.d/plugins");
     let first = "#!/bin/sh\necho launched >> launches\necho '# another' >> \"$0\"\nexit 7\n";
     std::fs::write(&plugin, first).unwrap();
-    let mut command = w.command(&["stage", "--trust-workspace-plugins"]);
+    let mut command = w.command(&["stage", "--trust-workspace"]);
     let run = command
         .env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "10")
         .output()

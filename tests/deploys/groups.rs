@@ -58,7 +58,7 @@ fn members_are_drained_changed_and_checked_in_order() {
     let mut command = lab.workspace.command(&[
         "deploy",
         "--auto-approve",
-        "--trust-workspace-plugins",
+        "--trust-workspace",
         "--var",
         "kind=v2",
     ]);
@@ -260,7 +260,7 @@ fn trust_in_a_hook_ends_with_another_value_of_its_variables() {
         lab.workspace.run(&[&args[..], more].concat())
     };
     deploy("v2", &[]).expect(3);
-    deploy("v2", &["--trust-workspace-plugins"]).expect(0);
+    deploy("v2", &["--trust-workspace"]).expect(0);
     deploy("v3", &[]).expect(0);
     // The text of the hook is the same.
     let run = deploy("v4", &["--var", "tool=b"]).expect(3);

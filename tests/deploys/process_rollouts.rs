@@ -75,7 +75,7 @@ resource "local_process" "web" {{
             ports,
             _lock: held,
         };
-        fleet.run(&["deploy", "--auto-approve", "--trust-workspace-plugins"]);
+        fleet.run(&["deploy", "--auto-approve", "--trust-workspace"]);
         fleet
     }
 

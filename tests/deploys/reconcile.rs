@@ -131,7 +131,7 @@ fn enforce_repairs_members_and_asks_before_a_destroy() {
         ["web-1", "web-2"],
         "untrusted, nothing is changed"
     );
-    let run = once(&["--trust-workspace-plugins"]);
+    let run = once(&["--trust-workspace"]);
     assert_eq!(run["outcome"], "repaired", "{run}");
     assert_eq!(
         drift(&run),
@@ -159,7 +159,7 @@ fn enforce_repairs_members_and_asks_before_a_destroy() {
 fn allow_replace_destroys_without_an_approval() {
     let lab = lab("    mode          = \"enforce\"\n    allow_replace = true");
     lab.configure(&servers(2));
-    let run = reconcile(&lab, &["--trust-workspace-plugins"]);
+    let run = reconcile(&lab, &["--trust-workspace"]);
     assert_eq!(run["outcome"], "repaired", "{run}");
     assert_eq!(names(&lab), ["web-0", "web-1"]);
 }
@@ -173,7 +173,7 @@ fn vanished_dedicated_object_is_not_created_again_without_an_approval() {
     let group = "group \"web\" {\n  instance  = lab_thing.web\n  dedicated = [lab_thing.disk]\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
     lab.workspace.write("web.flightdeck.hcl", group);
     control::delete_object(&lab.file(), &id(&lab, "disk-0")).unwrap();
-    let run = reconcile(&lab, &["--trust-workspace-plugins"]);
+    let run = reconcile(&lab, &["--trust-workspace"]);
     assert_eq!(run["outcome"], "awaits_approval", "{run}");
     assert_eq!(drift(&run), ["0 outdated_hash ask_approval"]);
     assert_eq!(names(&lab), ["disk-1", "web-0", "web-1"]);
@@ -191,7 +191,7 @@ fn interrupted_creation_is_not_repeated() {
     deploy.kill();
     control::clear_all(&lab.file()).unwrap();
     // The rollout of the deploy is paused, which a person must settle first.
-    let run = self::reconcile(&lab, &["--trust-workspace-plugins"]);
+    let run = self::reconcile(&lab, &["--trust-workspace"]);
     assert_eq!(run["outcome"], "drifted", "{run}");
     let reason = run["reason"].as_str().unwrap();
     assert!(reason.contains("is paused (interrupted)"), "{run}");
@@ -200,7 +200,7 @@ fn interrupted_creation_is_not_repeated() {
         "web.flightdeck.hcl",
         &reconcile.replace("\"web\"", "\"other\""),
     );
-    let run = self::reconcile(&lab, &["--trust-workspace-plugins"]);
+    let run = self::reconcile(&lab, &["--trust-workspace"]);
     assert_eq!(run["outcome"], "failed", "{run}");
     assert!(
         run["reason"]
@@ -347,7 +347,7 @@ fn rollout_of_a_loop_that_another_one_replaced_is_interrupted() {
     let block = format!("{}{reconcile}\n}}\n", block.strip_suffix("}\n").unwrap());
     lab.workspace.write("web.flightdeck.hcl", &block);
     lab.workspace
-        .run(&["reconcile", "--once", "--trust-workspace-plugins"])
+        .run(&["reconcile", "--once", "--trust-workspace"])
         .expect(0);
     for name in ["web-0", "web-1"] {
         control::tamper(&lab.file(), &id(&lab, name), "kind", json!("manual")).unwrap();

@@ -100,7 +100,7 @@ fn enforce_repairs_a_committed_group_and_asks_before_a_replacement() {
     let run = group.once(&[]);
     let reason = run["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("needs your trust"), "{run}");
-    let run = group.once(&["--trust-workspace-plugins"]);
+    let run = group.once(&["--trust-workspace"]);
     assert_eq!(run["outcome"], "repaired", "{run}");
     assert_eq!(drift(&run), ["1 missing repair"]);
     let disks = ["disk-1", "disk-2", "disk-3"];

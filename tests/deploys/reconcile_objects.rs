@@ -117,7 +117,7 @@ fn enforced_provider_is_repaired_with_the_trust_of_the_workspace() {
     let said = reconciled(&lab, &[]);
     assert!(said.contains("needs your trust"), "{said}");
     assert_eq!(real(&lab, "kind"), "large");
-    let run = reconciled(&lab, &["--trust-workspace-plugins"]);
+    let run = reconciled(&lab, &["--trust-workspace"]);
     assert!(
         run.contains("provider flightdeck.internal/bundled/lab: repaired"),
         "{run}"
@@ -147,7 +147,7 @@ fn enforced_type_is_repaired_with_the_trust_of_the_workspace() {
     let said = reconciled(&lab, &[]);
     assert!(said.contains("needs your trust"), "{said}");
     assert_eq!(real(&lab, "kind"), "large");
-    let run = reconciled(&lab, &["--trust-workspace-plugins"]);
+    let run = reconciled(&lab, &["--trust-workspace"]);
     assert!(run.contains("type lab_thing: repaired"), "{}", run);
     assert_eq!(real(&lab, "kind"), "small");
 }
@@ -155,7 +155,7 @@ fn enforced_type_is_repaired_with_the_trust_of_the_workspace() {
 #[test]
 fn replacement_by_the_loop_needs_an_approval() {
     let lab = changed(ENFORCE, "triggers", json!({ "k": "other" }));
-    let run = reconciled(&lab, &["--trust-workspace-plugins"]);
+    let run = reconciled(&lab, &["--trust-workspace"]);
     assert!(run.contains("type lab_thing: awaits approval"), "{}", run);
     assert_eq!(real(&lab, "triggers"), json!({ "k": "other" }));
 }

@@ -281,12 +281,12 @@ fn s1_15_command_of_the_workspace_needs_trust_and_its_failure_shows_no_value() {
     for text in [
         "./token print --first 'a b'",
         "own.flightdeck.hcl",
-        "--trust-workspace-plugins",
+        "--trust-workspace",
     ] {
         assert!(refused.stderr.contains(text), "{refused:#?}");
     }
     assert_eq!(ran(), "", "nothing ran");
-    world.run(&["stage", "--trust-workspace-plugins"]).expect(0);
+    world.run(&["stage", "--trust-workspace"]).expect(0);
     assert_eq!(ran(), "ran\n", "once in a stage");
     world.run(&["deploy", "2"]).expect(0);
     assert_eq!(ran(), "ran\nran\n", "once in a deploy");
@@ -298,7 +298,7 @@ fn s1_15_command_of_the_workspace_needs_trust_and_its_failure_shows_no_value() {
     );
     let refused = world.run(&["stage"]).expect(3);
     assert!(refused.stderr.contains("has changed since"), "{refused:#?}");
-    let failed = world.run(&["stage", "--trust-workspace-plugins"]).expect(1);
+    let failed = world.run(&["stage", "--trust-workspace"]).expect(1);
     for text in [
         "Secret not resolved",
         "own.flightdeck.hcl",

@@ -119,7 +119,7 @@ impl WorkspacePlugin {
         };
         format!(
             "the provider {} is shipped in the workspace, and {asked}\n  executable: {}\n  digest: {}\nThe provider would run with all your \
-             permissions. If you trust it, run flightdeck once with --trust-workspace-plugins; the decision applies to exactly these \
+             permissions. If you trust it, run flightdeck once with --trust-workspace; the decision applies to exactly these \
              files. Otherwise remove it, or install the provider with `flightdeck init`.",
             self.address, self.executable, self.digest
         )

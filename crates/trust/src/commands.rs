@@ -1,8 +1,10 @@
-//! Trust in commands named by workspace files, such as `credential_process` in an AWS configuration
-//! file. A command runs only if the user trusts the digest of its text and of the workspace files
-//! it names.
+//! Trust in commands that files of a workspace name, such as `credential_process` in an AWS
+//! configuration file. A command runs only if the user trusts the digest of its words and of the
+//! files that it executes.
 
+use crate::executed::{ExecutedFile, Search, normalised};
 use crate::file::{Known, TrustFile, TrustFileError, roots};
+use crate::words::{Part, Word, varies_in_data_only};
 use model::mutex::lock;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
@@ -11,8 +13,19 @@ use std::sync::{Mutex, OnceLock};
 /// Maximum length of a command in an error, in characters.
 const MAX_DISPLAYED: usize = 300;
 
-/// Commands trusted since [`trust_all`]; `None` until then.
-static NEWLY: Mutex<Option<Vec<WorkspaceCommand>>> = Mutex::new(None);
+/// Version of the contents of a digest; a new one asks for all decisions again.
+const VERSION: &[u8] = b"command 2";
+
+/// Effect of [`trust_all`]; `None` until then.
+static NEWLY: Mutex<Option<NewlyTrusted>> = Mutex::new(None);
+
+/// Shows a command that becomes trusted.
+pub type Announce = fn(&WorkspaceCommand);
+
+#[derive(Debug)]
+struct NewlyTrusted {
+    announce: Announce,
+}
 
 /// Directory of [`trust_directory`].
 static OWN_DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
@@ -24,14 +37,29 @@ pub struct WorkspaceCommand {
     /// The file that names it.
     pub file: PathBuf,
     pub digest: String,
+    /// Files that it executes and that the digest covers.
+    pub covers: Vec<String>,
+}
+
+impl WorkspaceCommand {
+    /// Lists the files that a decision covers, for a question.
+    pub fn coverage(&self) -> String {
+        match &self.covers[..] {
+            [] => "the command".to_owned(),
+            files => {
+                let files: Vec<String> = files.iter().map(|file| format!("{file:?}")).collect();
+                format!("the command and {}", files.join(", "))
+            }
+        }
+    }
 }
 
 /// Reasons why a command does not run.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommandError {
     #[error(
-        "the command {:?} in {} is not run: the file belongs to the workspace, and {}\n  digest: {}\nThe command would run with all your permissions. If you trust it, run flightdeck once with --trust-workspace-plugins; otherwise remove it from the file, or move the file out of the workspace.",
-        shown(&command.command), command.file.display(), reason(*.changed), command.digest
+        "the command {:?} in {} is not run: the file belongs to the workspace, and {}\n  digest: {}\n  covers: {}, not what these load themselves\nThe command would run with all your permissions. If you trust it, run flightdeck once with --trust-workspace; otherwise remove it from the file.",
+        shown(&command.command), command.file.display(), reason(*.changed), command.digest, command.coverage()
     )]
     Untrusted {
         command: WorkspaceCommand,
@@ -50,9 +78,10 @@ impl CommandError {
     }
 }
 
-/// Trusts every command of the workspace from now on, and saves that.
-pub fn trust_all() {
-    lock(&NEWLY).get_or_insert_default();
+/// Trusts every command of the workspace from now on, and saves that. `announce` shows each
+/// command before it runs.
+pub fn trust_all(announce: Announce) {
+    lock(&NEWLY).get_or_insert(NewlyTrusted { announce });
 }
 
 /// Trusts every command in files of a directory that this process has created, for the life of the
@@ -63,48 +92,130 @@ pub fn trust_directory(directory: &Path) {
     }
 }
 
-/// Takes the commands that were trusted since [`trust_all`] or the last call.
-pub fn take_newly_trusted() -> Vec<WorkspaceCommand> {
-    lock(&NEWLY)
-        .as_mut()
-        .map(std::mem::take)
-        .unwrap_or_default()
+/// File that names a command, or that has a setting which needs trust.
+#[derive(Debug, Clone, Copy)]
+pub enum NamedBy<'a> {
+    /// A file of the configuration, or one that the configuration names: it belongs to the
+    /// workspace, wherever it is.
+    Workspace(&'a Path),
+    /// A file that the user's environment or a default names: it belongs to the workspace if it is
+    /// below it, or behind a link in it.
+    User(&'a Path),
+}
+
+impl<'a> NamedBy<'a> {
+    fn file(self) -> &'a Path {
+        match self {
+            Self::Workspace(file) | Self::User(file) => file,
+        }
+    }
 }
 
 /// Checks commands of one workspace for one user.
 #[derive(Debug, Clone)]
 pub struct CommandTrust {
-    /// Directories whose files belong to the workspace: its own and its repository's.
+    /// Directories whose files belong to the workspace: its own and its repositories'.
     roots: Vec<PathBuf>,
     /// The workspace as given, in case it does not exist.
     workspace: PathBuf,
+    /// Directories with the user's own configuration.
+    own: Vec<PathBuf>,
+    /// Files that the user's environment names.
+    named: Vec<PathBuf>,
+    /// Directories of `PATH`.
+    path: Vec<PathBuf>,
     file: TrustFile,
 }
 
+/// Variables with the names of files that belong to the user.
+const FILE_VARIABLES: [&str; 3] = [
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_SHARED_CONFIG_FILE",
+    "AWS_CONFIG_FILE",
+];
+
 impl CommandTrust {
     pub fn new(workspace: &Path, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let home = variable("HOME").map(PathBuf::from);
+        let home = variable("HOME").filter(|home| !home.is_empty());
+        let home = home.map(PathBuf::from);
         let roots = roots(workspace, home.as_deref());
+        let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
+        let own = home.iter().map(|home| home.join(".aws"));
+        let own = own
+            .filter_map(|dir| dir.canonicalize().ok())
+            .filter(outside);
+        let named = FILE_VARIABLES.iter().filter_map(|name| variable(name));
+        let named = named.map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = named
+            .filter_map(|path| path.canonicalize().ok())
+            .filter(outside);
+        let path = std::env::var_os("PATH").unwrap_or_default();
         Self {
-            roots,
+            own: own.collect(),
+            named: named.collect(),
+            path: std::env::split_paths(&path).collect(),
             workspace: workspace.to_owned(),
             file: TrustFile::default_file(&variable, workspace),
+            roots,
         }
     }
 
-    /// Checks a command named by `file`. Commands in files outside of the workspace are the user's
-    /// own.
+    /// Checks a setting that needs trust, such as `enforce` of the reconcile loop.
+    ///
+    /// # Errors
+    /// The file belongs to the workspace and the setting is not trusted.
+    pub fn check(&self, text: &str, file: NamedBy<'_>) -> Result<(), CommandError> {
+        self.check_command(&[Word::fixed(text)], text, file, None)
+    }
+
+    /// Checks a text that a shell runs in `dir`.
+    ///
+    /// # Errors
+    /// As [`CommandTrust::check_words`].
+    pub fn check_shell(
+        &self,
+        text: &str,
+        file: NamedBy<'_>,
+        dir: &Path,
+    ) -> Result<(), CommandError> {
+        let words = ["sh", "-c", text].map(Word::fixed);
+        self.check_command(&words, text, file, Some(dir))
+    }
+
+    /// Checks a command that runs in `dir`. The decision covers the words, without the open parts
+    /// that are only data, and the files that the command executes. `pattern` is the source of
+    /// the open parts. Call this right before each start, because files can change at any time.
     ///
     /// # Errors
     /// The file belongs to the workspace and the command is not trusted.
-    pub fn check(&self, command: &str, file: &Path) -> Result<(), CommandError> {
-        if !self.belongs_to_workspace(file) || self.is_own(file) {
+    pub fn check_words(
+        &self,
+        words: &[Word],
+        pattern: &str,
+        file: NamedBy<'_>,
+        dir: &Path,
+    ) -> Result<(), CommandError> {
+        self.check_command(words, pattern, file, Some(dir))
+    }
+
+    fn check_command(
+        &self,
+        words: &[Word],
+        pattern: &str,
+        named_by: NamedBy<'_>,
+        dir: Option<&Path>,
+    ) -> Result<(), CommandError> {
+        let file = named_by.file();
+        if !self.needs_trust(named_by) {
             return Ok(());
         }
+        let executed = dir.map(|dir| self.executed(words, dir)).unwrap_or_default();
+        let covers: Vec<String> = executed.iter().map(|file| file.name.clone()).collect();
         let command = WorkspaceCommand {
-            command: command.to_owned(),
+            command: displayed(words, pattern),
             file: self.canonical_path(file).unwrap_or_else(|| file.to_owned()),
-            digest: self.digest(command),
+            digest: self.digest(words, pattern, &executed),
+            covers,
         };
         let name = format!("command in {}", command.file.display());
         let known = self.file.look_up(&command.digest, &name)?;
@@ -119,58 +230,122 @@ impl CommandTrust {
                 changed: known == Known::Changed,
             });
         };
+        // Before the command runs, so that the user can read it first.
+        (newly.announce)(&command);
         self.file.add(&command.digest, &name)?;
-        newly.push(command);
         Ok(())
     }
 
-    /// Resolves links: a link in the home directory to a file of the clone belongs to the clone.
-    fn belongs_to_workspace(&self, file: &Path) -> bool {
-        // A file that cannot be resolved counts as the workspace's.
-        let Some(file) = self.canonical_path(file) else {
+    fn needs_trust(&self, file: NamedBy<'_>) -> bool {
+        let path = file.file();
+        let Some(real) = self.canonical_path(path) else {
+            // A file that cannot be resolved counts as the workspace's.
             return true;
         };
-        // If the workspace cannot be resolved, every file counts as its own.
-        self.roots.is_empty() || self.roots.iter().any(|root| file.starts_with(root))
+        let is_own = OWN_DIRECTORY.get().is_some_and(|own| real.starts_with(own));
+        let is_users =
+            self.own.iter().any(|dir| real.starts_with(dir)) || self.named.contains(&real);
+        match file {
+            _ if is_own || is_users => false,
+            NamedBy::Workspace(_) => true,
+            NamedBy::User(_) => {
+                self.is_below_roots(&real) || self.is_below_roots(&self.lexical(path))
+            }
+        }
     }
 
-    /// Returns true for a file of the directory that this process trusts.
-    fn is_own(&self, file: &Path) -> bool {
-        let own = OWN_DIRECTORY.get();
-        own.zip(self.canonical_path(file))
-            .is_some_and(|(own, file)| file.starts_with(own))
+    fn lexical(&self, file: &Path) -> PathBuf {
+        let workspace = self.workspace.canonicalize();
+        let workspace = workspace.as_deref().unwrap_or(&self.workspace);
+        normalised(&workspace.join(file))
+    }
+
+    fn is_below_roots(&self, path: &Path) -> bool {
+        // If the workspace cannot be resolved, every file counts as its own.
+        self.roots.is_empty() || self.roots.iter().any(|root| path.starts_with(root))
     }
 
     fn canonical_path(&self, file: &Path) -> Option<PathBuf> {
         self.workspace.join(file).canonicalize().ok()
     }
 
-    /// Digest of a command's text, its workspace, and the workspace files that it names.
-    fn digest(&self, command: &str) -> String {
+    fn executed(&self, words: &[Word], dir: &Path) -> Vec<ExecutedFile> {
+        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        let values: Vec<String> = words.iter().filter_map(Word::value).collect();
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        Search::new(&dir, &self.roots, &self.path).files_of(&values)
+    }
+
+    /// Digest of a command's words, its workspace, and the files that it executes.
+    fn digest(&self, words: &[Word], pattern: &str, executed: &[ExecutedFile]) -> String {
         let mut digest = Sha256::new();
         // The length keeps adjacent parts apart.
         let mut add = |bytes: &[u8]| {
             digest.update((bytes.len() as u64).to_le_bytes());
             digest.update(bytes);
         };
-        add(command.as_bytes());
+        add(VERSION);
         // A decision applies to this workspace only, not to a copy of it.
         for root in &self.roots {
             add(root.as_os_str().as_encoded_bytes());
         }
-        // A shell separates words by these characters, so a file may be named between any of them.
-        let separates = |c: char| c.is_whitespace() || "'\"`;|&()<>=".contains(c);
-        for word in command.split(separates).filter(|word| !word.is_empty()) {
-            let file = self.workspace.join(word);
-            if self.belongs_to_workspace(&file)
-                && let Ok(content) = fsroot::read_regular(&file)
-            {
-                add(word.as_bytes());
-                add(&content);
+        let is_pattern = varies_in_data_only(words);
+        for word in words {
+            let parts = if is_pattern { &word.0[..] } else { &[] };
+            let mut add_part = |kind: &[u8], text: &str| {
+                add(kind);
+                add(text.as_bytes());
+            };
+            match word.fixed_text() {
+                Some(text) => add_part(b"word", &text),
+                None if is_pattern => add_part(b"pattern", pattern),
+                None => add_part(b"value", &word.value().unwrap_or_default()),
             }
+            for part in parts {
+                match part {
+                    Part::Fixed(text) => add_part(b"fixed", text),
+                    Part::Open(_) => add_part(b"open", ""),
+                }
+            }
+        }
+        for file in executed {
+            add(file.name.as_bytes());
+            add(file.path.as_os_str().as_encoded_bytes());
+            add(file
+                .content
+                .as_ref()
+                .map_or(b"unreadable", |content| &content[..]));
         }
         format!("sha256:{}", hex::encode(digest.finalize()))
     }
+}
+
+/// Words for the question, with quotes where a shell needs them.
+fn displayed(words: &[Word], pattern: &str) -> String {
+    if let [word] = words
+        && let Some(text) = word.value()
+    {
+        return text;
+    }
+    if let [shell, option, text] = words
+        && (shell.value().as_deref(), option.value().as_deref()) == (Some("sh"), Some("-c"))
+        && text.value().as_deref() == Some(pattern)
+    {
+        return pattern.to_owned();
+    }
+    let word = |word: &Word| match word.value() {
+        Some(text) if text.contains(|c: char| !is_plain(c)) || text.is_empty() => {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
+        Some(text) => text,
+        None => "(known later)".to_owned(),
+    };
+    let words: Vec<String> = words.iter().map(word).collect();
+    words.join(" ")
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || "._:/@%+,=-".contains(c)
 }
 
 fn shown(command: &str) -> String {
@@ -182,119 +357,11 @@ fn shown(command: &str) -> String {
 
 fn reason(changed: bool) -> &'static str {
     if changed {
-        "the command, or a file that it names, has changed since you trusted it"
+        "the command, or a file that it executes, has changed since you trusted it"
     } else {
         "you have not trusted the command"
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
-
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    /// Judges commands of `clone/work`, a directory of a repository, for a user at `home`.
-    struct Place(tempfile::TempDir);
-
-    impl Place {
-        fn new() -> Self {
-            let place = Self(tempfile::tempdir().unwrap());
-            for dir in ["clone/.git", "clone/work", "home/.aws"] {
-                std::fs::create_dir_all(place.at(dir)).unwrap();
-            }
-            place
-        }
-
-        fn at(&self, name: &str) -> PathBuf {
-            self.0.path().join(name)
-        }
-
-        fn write(&self, name: &str, text: &str) -> PathBuf {
-            std::fs::write(self.at(name), text).unwrap();
-            self.at(name)
-        }
-
-        fn trust(&self) -> CommandTrust {
-            let home = self.at("home").display().to_string();
-            CommandTrust::new(&self.at("clone/work"), move |name| {
-                (name == "HOME").then(|| home.clone())
-            })
-        }
-
-        fn runs(&self, file: &Path) -> bool {
-            self.trust().check("touch x", file).is_ok()
-        }
-    }
-
-    #[test]
-    fn command_from_a_file_in_the_workspace_or_its_repository_needs_trust() {
-        let place = Place::new();
-        let own = place.write("home/.aws/config", "");
-        let inside = place.write("clone/work/aws.cfg", "");
-        let above = place.write("clone/aws.cfg", "");
-        assert!(place.runs(&own));
-        for file in [
-            inside.as_path(),
-            &above,
-            Path::new("aws.cfg"),
-            Path::new("../aws.cfg"),
-            &place.at("clone/work/../work/aws.cfg"),
-            Path::new("is-not-there"),
-        ] {
-            assert!(!place.runs(file), "{}", file.display());
-        }
-        let link = place.at("home/.aws/credentials");
-        symlink(&inside, &link).unwrap();
-        assert!(!place.runs(&link), "a link to the clone");
-        let link = place.at("clone/work/link");
-        symlink(&own, &link).unwrap();
-        assert!(place.runs(&link), "a link to the user's own");
-    }
-
-    #[test]
-    fn user_files_in_a_repository_around_home_need_no_trust() {
-        let place = Place::new();
-        std::fs::create_dir(place.at("home/.git")).unwrap();
-        std::fs::create_dir(place.at("home/work")).unwrap();
-        let own = place.write("home/.aws/config", "");
-        let home = place.at("home").display().to_string();
-        let trust = CommandTrust::new(&place.at("home/work"), |_| Some(home.clone()));
-        assert!(trust.check("x", &own).is_ok());
-        let inside = place.write("home/work/aws.cfg", "");
-        assert!(trust.check("x", &inside).is_err());
-    }
-
-    #[test]
-    fn command_digest_depends_on_text_named_files_and_workspace() {
-        let place = Place::new();
-        let trust = place.trust();
-        place.write("clone/work/creds", "one");
-        let digest = trust.digest("./creds --for me");
-        assert_eq!(digest, place.trust().digest("./creds --for me"));
-        assert_ne!(digest, trust.digest("./creds --for you"));
-        place.write("clone/work/creds", "two");
-        assert_ne!(digest, trust.digest("./creds --for me"));
-        let quoted = trust.digest("sh -c \"exec './creds'\"");
-        place.write("clone/work/creds", "three");
-        assert_ne!(quoted, trust.digest("sh -c \"exec './creds'\""));
-        let other = Place::new();
-        assert_ne!(trust.digest("x"), other.trust().digest("x"));
-    }
-
-    #[test]
-    fn command_trust_is_saved_by_digest_and_a_change_is_named() {
-        let place = Place::new();
-        let file = place.write("clone/work/aws.cfg", "");
-        let trust = place.trust();
-        let digest = trust.digest("touch x");
-        let real = file.canonicalize().unwrap();
-        let name = format!("command in {}", real.display());
-        trust.file.add(&digest, &name).unwrap();
-        assert!(place.runs(&file));
-        let error = trust.check("touch y", &file).unwrap_err();
-        assert!(error.to_string().contains("has changed since"), "{error}");
-        assert!(CommandError::is_cause_of(&error));
-    }
-}
+mod tests;

@@ -14,4 +14,7 @@
 //! ```
 
 pub mod commands;
+mod executed;
 pub mod file;
+mod shell_text;
+pub mod words;

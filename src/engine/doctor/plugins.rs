@@ -52,7 +52,7 @@ pub(super) fn examine(
         found.error(area, format!("{address}: {why}"));
         found.remedy(match why {
             _ if untrusted.contains(&**address) => {
-                "check its origin, then trust it with --trust-workspace-plugins"
+                "check its origin, then trust it with --trust-workspace"
             }
             NotLaunched::NotFound(missing) => missing.remedy(),
             _ => "run `flightdeck init` to install missing plugins",

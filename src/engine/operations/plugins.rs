@@ -38,7 +38,8 @@ impl Operations {
     /// Workspace plugins without trust. Launches none.
     pub async fn untrusted_plugins(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
         let _turn = self.exclusive.lock().await;
-        let loaded = self.read(&self.backend_request()).await?;
+        // The command reports variables without a value itself.
+        let loaded = self.read_with(&self.backend_request(), true).await?;
         let state = self.state().await?;
         Ok(self
             .find_plugins(&loaded, providers_in(&state))

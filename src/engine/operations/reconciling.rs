@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use store::StoreError;
-use trust::commands::{CommandError, CommandTrust};
+use trust::commands::{CommandError, CommandTrust, NamedBy};
 
 /// End of a run.
 pub(super) enum RunEnd {
@@ -272,10 +272,10 @@ impl Operations {
     ) -> Option<String> {
         let trust = CommandTrust::new(&staged.root.dir, |name| std::env::var(name).ok());
         let text = format!("reconcile {subject}: enforce, allow_replace = {allow_replace}");
-        let trusted = trust.check(&text, Path::new(file));
+        let trusted = trust.check(&text, NamedBy::Workspace(Path::new(file)));
         trusted.err().map(|error| match error {
             CommandError::Untrusted { .. } => format!(
-                "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace-plugins` once"
+                "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace` once"
             ),
             other => other.to_string(),
         })

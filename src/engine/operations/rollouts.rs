@@ -2,7 +2,7 @@
 
 use super::command::{Operations, Staged};
 use super::deploying::BegunDeploy;
-use crate::deploy::run::{Recorded, RequestSettings, Rollouts, parse_rollout};
+use crate::deploy::run::{HookTrust, Recorded, RequestSettings, Rollouts, parse_rollout};
 use crate::diagnostics::convert_all;
 use crate::error::{EngineError, NotFound};
 use crate::stage::groups::{ChangedGroup, changed_groups, member_key};
@@ -13,14 +13,10 @@ use group::rollout::{
 };
 use group::{ConfigHash, MemberKey};
 use lang::addr::AbsInstance;
-use lang::config::Group;
 use model::*;
 use shell::Prober;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use store::records::{MemberHash, RolloutRecord, State};
-use trust::commands::{CommandError, CommandTrust};
-use workspace::load::digest;
 
 /// Rollouts of one group to show.
 const SHOWN: u32 = 20;
@@ -63,8 +59,9 @@ impl Operations {
             if let Some(earlier) = earlier.first().and_then(parse_rollout) {
                 group.add_unproven(&stage.changes, &earlier);
             }
-            if let Some(declared) = staged.root.groups.get(&group.declared.name) {
-                self.check_hooks(staged, declared)?;
+            if group.declared.drain.is_some() || group.declared.health.is_some() {
+                let trust = HookTrust::new(&staged.root.dir, &staged.loaded.sources);
+                trust.check_group(group, &stage.changes)?;
             }
         }
         Ok(groups)
@@ -97,39 +94,6 @@ impl Operations {
         Ok(())
     }
 
-    /// Checks that the operator trusts the hooks of a group: they run commands, or contact hosts,
-    /// that files of the workspace name.
-    fn check_hooks(&self, staged: &Staged, group: &Group) -> Result<(), CommandError> {
-        let dir = &staged.root.dir;
-        let trust = CommandTrust::new(dir, |name| std::env::var(name).ok());
-        let update = group.update.as_ref();
-        let hooks = update
-            .into_iter()
-            .flat_map(|u| u.drain.iter().chain(&u.health));
-        for hook in hooks {
-            for (name, expr) in &hook.expressions {
-                // An expression over the attributes has no effect outside.
-                if &**name == "ready" {
-                    continue;
-                }
-                let source = staged.loaded.sources.get(expr.span.file);
-                let (file, text) = match &source {
-                    Some(source) => (&*source.name, &*source.text),
-                    None => ("", ""),
-                };
-                let range = expr.span.start as usize..expr.span.end as usize;
-                let mut text = text.get(range).unwrap_or_default().to_owned();
-                // Variables and locals are part of the command, wherever their values come from.
-                if !hook.names.is_empty() {
-                    let values = digest(std::iter::once(format!("{:?}", hook.names)));
-                    text.push_str(&format!(" (values {values})"));
-                }
-                trust.check(&text, Path::new(file))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Creates the rollouts of a deploy.
     pub(super) fn rollouts(&self, begun: &BegunDeploy, groups: Vec<ChangedGroup>) -> Rollouts {
         let hooked = groups
@@ -151,7 +115,8 @@ impl Operations {
             longest_pause: self.settings.rollout_pause,
             stored: self.rollout_requests.clone(),
         };
-        Rollouts::new(recorded.collect(), prober, requests)
+        let trust = HookTrust::new(&begun.staged.root.dir, &begun.staged.loaded.sources);
+        Rollouts::new(recorded.collect(), prober, requests).with_trust(trust)
     }
 
     /// Groups of the configuration, with their newest rollouts.

@@ -18,7 +18,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use trust::commands::{CommandError, CommandTrust};
+use trust::commands::{CommandError, CommandTrust, NamedBy};
+use trust::words::Word;
 use workspace::load::Loaded;
 use workspace::state_location::store_directory_in;
 
@@ -204,7 +205,14 @@ impl Operations {
         let source = loaded.sources.get(secret.span.file);
         let file = source.as_ref().map_or("", |source| &*source.name);
         let trust = CommandTrust::new(&loaded.dir, |name| std::env::var(name).ok());
-        trust.check(text, Path::new(file))?;
+        // Right before the start, because its files can change at any time.
+        let fixed: Vec<Word> = words.iter().map(Word::fixed).collect();
+        trust.check_words(
+            &fixed,
+            text,
+            NamedBy::Workspace(Path::new(file)),
+            &loaded.dir,
+        )?;
         let Some((program, arguments)) = words.split_first() else {
             return Err(SecretError::Empty(secret.from.clone()));
         };

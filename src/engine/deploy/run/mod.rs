@@ -25,5 +25,5 @@ mod step;
 
 pub use deploying::{DeployResult, Deploying, Stops};
 pub use operation_error::OperationError;
-pub(crate) use rollouts::{Recorded, find_member, parse_rollout};
+pub(crate) use rollouts::{HookTrust, Recorded, find_member, parse_rollout};
 pub use rollouts::{RequestSettings, Rollouts};

@@ -3,6 +3,7 @@
 //! after each event.
 
 mod health;
+mod hook_trust;
 mod hooks;
 mod record;
 mod requests;
@@ -17,6 +18,7 @@ use cty::schema::Schema;
 use graph::Step;
 use group::MemberKey;
 use group::rollout::{Event, MemberAction, Phase, Rollout, RolloutState, StepState};
+pub(crate) use hook_trust::HookTrust;
 use lang::config::GroupHook;
 use lang::diag::Diagnostic;
 pub(crate) use record::{Recorded, parse_rollout};
@@ -37,6 +39,8 @@ pub struct Rollouts {
     members: BTreeMap<usize, (usize, usize)>,
     /// `None` if no group has hooks.
     prober: Option<Prober>,
+    /// Checks the commands of hooks right before they start.
+    trust: Option<HookTrust>,
     requests: RequestSettings,
 }
 
@@ -86,8 +90,16 @@ impl Rollouts {
             members: members.collect(),
             groups,
             prober,
+            trust: None,
             requests,
         }
+    }
+
+    /// Checks the commands of hooks right before they start.
+    #[must_use]
+    pub(crate) fn with_trust(mut self, trust: HookTrust) -> Self {
+        self.trust = Some(trust);
+        self
     }
 
     /// Returns the rollout and the step of the member that a change belongs to.

@@ -11,7 +11,7 @@ use reqsign_core::{Context, Error, OsEnv, ProvideCredential, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trust::commands::{CommandError, CommandTrust};
+use trust::commands::{CommandError, CommandTrust, NamedBy};
 
 /// Maximum length of a chain of source profiles.
 const DEPTH: u32 = 5;
@@ -43,6 +43,8 @@ pub(super) struct Environment {
     pub(super) web_identity: Option<Role>,
     pub(super) credential_files: Vec<PathBuf>,
     pub(super) config_files: Vec<PathBuf>,
+    /// Files that arguments of the backend name; they belong to the workspace.
+    pub(super) by_arguments: Vec<PathBuf>,
 }
 
 /// A role to assume.
@@ -81,7 +83,10 @@ impl Environment {
     pub(super) fn of(values: &Values<'_>, dir: &Path) -> Self {
         let variable = |name: &str| values.variable(&[name]);
         let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
-        let files = |argument: &str, older: &str, variable: &str, file: &str| {
+        let mut by_arguments = Vec::new();
+        let mut files = |argument: &str, older: &str, variable: &str, file: &str| {
+            let is_argument =
+                !values.list(argument).is_empty() || values.text(older, &[]).is_some();
             let said = values.list(argument);
             let said = match (said.is_empty(), values.text(older, &[variable])) {
                 (false, _) => said,
@@ -92,7 +97,11 @@ impl Environment {
                 Some(rest) => home.join(rest),
                 None => dir.join(path),
             };
-            said.into_iter().map(whole).collect()
+            let files: Vec<PathBuf> = said.into_iter().map(whole).collect();
+            if is_argument {
+                by_arguments.extend(files.iter().cloned());
+            }
+            files
         };
         let fixed = variable("AWS_ACCESS_KEY_ID")
             .zip(variable("AWS_SECRET_ACCESS_KEY"))
@@ -105,23 +114,26 @@ impl Environment {
                 token_file: Some(file.into()),
                 ..Role::default()
             });
+        let credential_files = files(
+            "shared_credentials_files",
+            "shared_credentials_file",
+            "AWS_SHARED_CREDENTIALS_FILE",
+            "credentials",
+        );
+        // There never was an older argument for config files; this name matches none.
+        let config_files = files(
+            "shared_config_files",
+            "shared_config_file",
+            "AWS_SHARED_CONFIG_FILE",
+            "config",
+        );
         Self {
             fixed,
             profile: variable("AWS_PROFILE"),
             web_identity,
-            credential_files: files(
-                "shared_credentials_files",
-                "shared_credentials_file",
-                "AWS_SHARED_CREDENTIALS_FILE",
-                "credentials",
-            ),
-            // There never was an older argument for config files; this name matches none.
-            config_files: files(
-                "shared_config_files",
-                "shared_config_file",
-                "AWS_SHARED_CONFIG_FILE",
-                "config",
-            ),
+            credential_files,
+            config_files,
+            by_arguments,
         }
     }
 
@@ -258,7 +270,16 @@ impl Chain {
     /// Checks that a command named by a file may run.
     async fn trusted(&self, command: &str, file: &Path) -> Result<()> {
         let (trust, text, file) = (self.trust.clone(), command.to_owned(), file.to_owned());
-        let checked = tokio::task::spawn_blocking(move || trust.check(&text, &file)).await;
+        let is_argument = self.environment.by_arguments.contains(&file);
+        let checked = tokio::task::spawn_blocking(move || {
+            let named_by = match is_argument {
+                true => NamedBy::Workspace(&file),
+                false => NamedBy::User(&file),
+            };
+            let here = std::env::current_dir().unwrap_or_default();
+            trust.check_shell(&text, named_by, &here)
+        })
+        .await;
         checked
             .map_err(|e| no_credentials(e.to_string()))?
             .map_err(|why| no_credentials(why.to_string()).with_source(why))

@@ -1,6 +1,7 @@
 //! Hooks of a group: drain commands and health probes, evaluated for one member.
 
 use super::RunningRollout;
+use super::hook_trust::HookNames;
 use crate::deploy::run::deploying::Deploying;
 use crate::stage::groups::Target;
 use crate::stage::scope::ModuleScope;
@@ -10,8 +11,6 @@ use lang::config::GroupHook;
 use lang::eval::{self, Bindings};
 use lang::syntax::Expr;
 use shell::{Probe, Prober};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Health of a member as its hook defines it.
@@ -39,8 +38,10 @@ impl Deploying {
         let change = &self.selection.stage.changes[member.change];
         let value = change.before.value.clone();
         let words = self.evaluate_words(running, &member, hook, expr, value)?;
-        self.prober(running)
-            .await?
+        let prober = self.prober(running).await?;
+        self.check_trust(running, &member, hook, expr, &words)
+            .await?;
+        prober
             .run(&words, policy.timeout, &self.walk.cancel)
             .await
             .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
@@ -53,14 +54,18 @@ impl Deploying {
         member: &Target,
         limit: Duration,
     ) -> Result<(), String> {
-        let check = self.health_check(running, member)?;
-        let probe = match check {
+        let probe = match self.health_check(running, member)? {
             Check::Ready(true) => return Ok(()),
             Check::Ready(false) => return Err("its ready expression is false".to_owned()),
             Check::Probe(probe) => probe,
         };
-        self.prober(running)
-            .await?
+        let prober = self.prober(running).await?;
+        if let (Some(hook), Probe::Command(words)) = (&running.group.declared.health, &probe)
+            && let Some(expr) = hook.expressions.get("command")
+        {
+            self.check_trust(running, member, hook, expr, words).await?;
+        }
+        prober
             .probe(&probe, limit, &self.walk.cancel)
             .await
             .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
@@ -76,6 +81,33 @@ impl Deploying {
         }
         let prober = self.rollouts.prober.as_ref();
         prober.ok_or_else(|| "hooks cannot run in this deploy".to_owned())
+    }
+
+    /// Checks that the operator trusts a command that starts now: its files may have changed since
+    /// the deploy began.
+    async fn check_trust(
+        &self,
+        running: &RunningRollout,
+        member: &Target,
+        hook: &GroupHook,
+        expr: &Expr,
+        words: &[String],
+    ) -> Result<(), String> {
+        let Some(trust) = &self.rollouts.trust else {
+            return Ok(());
+        };
+        let names = HookNames {
+            hook,
+            group: &running.group,
+            key: &member.key,
+        };
+        let checked = tokio::task::block_in_place(|| trust.check_start(&names, expr, words));
+        checked.map_err(|error| {
+            self.recorder
+                .secrets()
+                .redact(&error.to_string())
+                .into_owned()
+        })
     }
 
     fn health_check(&self, running: &RunningRollout, member: &Target) -> Result<Check, String> {
@@ -145,19 +177,12 @@ impl Deploying {
         expr: &Expr,
         value: Value,
     ) -> Result<Value, String> {
-        let group = &running.group;
-        let key = Value::string(member.key.to_string());
-        let name = Value::string(&*group.declared.name);
-        let size = Value::number(group.size as u64);
-        let mut values: BTreeMap<Arc<str>, Value> = hook.names.clone();
-        values.extend([
-            (Arc::from("self"), value),
-            (Arc::from("member"), Value::object([("key", key)])),
-            (
-                Arc::from("group"),
-                Value::object([("name", name), ("size", size)]),
-            ),
-        ]);
+        let names = HookNames {
+            hook,
+            group: &running.group,
+            key: &member.key,
+        };
+        let values = names.values(value);
         let Some(root) = self.walk.module(&Default::default()) else {
             return Err("the root module is missing".to_owned());
         };

@@ -1,0 +1,261 @@
+//! Files that a command executes: its program, arguments that are files, `#!` interpreters, and
+//! files that the text of a shell command names. What these files load themselves is not found.
+
+use crate::shell_text::fragments;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// Limit of the search through interpreters and shell texts.
+const MAX_DEPTH: u32 = 6;
+/// Limit of the files of one command.
+const MAX_FILES: usize = 512;
+/// Bytes of a `#!` line that are read.
+const MAX_FIRST_LINE: usize = 512;
+
+/// Directories of the system, whose programs no workspace changes.
+const SYSTEM: [&str; 12] = [
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/opt", "/nix", "/etc", "/snap", "/proc",
+    "/dev",
+];
+
+/// Files that a program reads without being told, by its name.
+const IMPLIED: [(&str, &[&str]); 8] = [
+    ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("just", &["justfile", "Justfile", ".justfile"]),
+    ("task", &["Taskfile.yml", "Taskfile.yaml"]),
+    ("rake", &["Rakefile", "rakefile"]),
+    ("npm", &["package.json"]),
+    ("yarn", &["package.json"]),
+    ("pnpm", &["package.json"]),
+];
+
+/// Endings that interpreters add to the name of a module or script.
+const ENDINGS: [&str; 11] = [
+    ".py",
+    "/__main__.py",
+    "/__init__.py",
+    ".js",
+    ".mjs",
+    ".cjs",
+    "/index.js",
+    ".sh",
+    ".rb",
+    ".pl",
+    ".lua",
+];
+
+/// A file that a command executes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ExecutedFile {
+    /// As the command names it.
+    pub(crate) name: String,
+    /// Without links.
+    pub(crate) path: PathBuf,
+    /// Digest of its content; `None` if it cannot be read.
+    pub(crate) content: Option<[u8; 32]>,
+}
+
+/// Search for the files of one command.
+pub(crate) struct Search<'a> {
+    /// Directory in which the command runs.
+    dir: &'a Path,
+    /// Directories of the workspace.
+    roots: &'a [PathBuf],
+    /// Directories of `PATH`.
+    path: &'a [PathBuf],
+    found: BTreeMap<PathBuf, ExecutedFile>,
+    /// Names already tried.
+    tried: std::collections::BTreeSet<String>,
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(dir: &'a Path, roots: &'a [PathBuf], path: &'a [PathBuf]) -> Self {
+        Self {
+            dir,
+            roots,
+            path,
+            found: BTreeMap::new(),
+            tried: Default::default(),
+        }
+    }
+
+    /// Files of a command, ordered by path.
+    pub(crate) fn files_of(mut self, words: &[&str]) -> Vec<ExecutedFile> {
+        self.command(words, 0);
+        self.found.into_values().collect()
+    }
+
+    fn command(&mut self, words: &[&str], depth: u32) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        if depth > MAX_DEPTH {
+            return;
+        }
+        self.program(program, depth);
+        let name = base_name(program);
+        for (_, files) in IMPLIED.iter().filter(|(of, _)| *of == name) {
+            for file in *files {
+                self.file(file, false, depth);
+            }
+        }
+        let script = arguments.iter().position(|word| !word.starts_with('-'));
+        for (at, word) in arguments.iter().enumerate() {
+            self.argument(word, Some(at) == script, depth);
+        }
+    }
+
+    fn program(&mut self, program: &str, depth: u32) {
+        if program.contains('/') {
+            self.file(program, true, depth);
+            return;
+        }
+        let dirs = self.path.iter().map(|dir| self.dir.join(dir));
+        let Some(dir) = dirs.into_iter().find(|dir| dir.join(program).is_file()) else {
+            return;
+        };
+        // The user has chosen `PATH`, so other programs of it are the user's own.
+        let file = dir.join(program);
+        if self.is_below_roots(&file) {
+            self.cover(program, &file, depth);
+        }
+    }
+
+    /// Tries the ways in which an argument can name a file.
+    fn argument(&mut self, word: &str, is_script: bool, depth: u32) {
+        if depth > MAX_DEPTH || word.is_empty() || !self.tried.insert(word.to_owned()) {
+            return;
+        }
+        self.file(word, is_script, depth);
+        if let Some(name) = word.strip_prefix('@') {
+            self.file(name, false, depth);
+        }
+        for (at, _) in word.match_indices(['=', ':', ',']) {
+            self.file(&word[at + 1..], false, depth);
+        }
+        // A short option with its value, such as `-fFILE`.
+        if word.starts_with('-')
+            && let Some((at, _)) = word.char_indices().nth(2)
+        {
+            self.file(&word[at..], false, depth);
+        }
+        let names = fragments(word);
+        if names.len() == 1 && names[0] == word {
+            return;
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.shell_text(&names, depth + 1);
+    }
+
+    /// A shell text can run any of its words, and change to any directory that it names.
+    fn shell_text(&mut self, names: &[&str], depth: u32) {
+        let is_dir = |name: &&&str| !name.is_empty() && self.dir.join(name).is_dir();
+        let dirs: Vec<String> = names
+            .iter()
+            .filter(is_dir)
+            .map(|d| (*d).to_owned())
+            .collect();
+        for name in names {
+            self.argument(name, true, depth);
+            if !name.contains('/') {
+                self.program(name, depth);
+            }
+            for dir in dirs.iter().filter(|_| !name.starts_with('/')) {
+                self.file(&format!("{dir}/{name}"), true, depth);
+            }
+        }
+    }
+
+    /// Covers a file if it belongs to the workspace: below it, or named by a relative path. The
+    /// script of an interpreter is also covered elsewhere, unless it belongs to the system.
+    fn file(&mut self, name: &str, is_script: bool, depth: u32) {
+        if name.is_empty() || name.contains('\0') {
+            return;
+        }
+        let file = self.dir.join(name);
+        let is_covered = Path::new(name).is_relative()
+            || self.is_below_roots(&file)
+            || (is_script && !is_of_system(&file));
+        if !is_covered {
+            return;
+        }
+        if file.is_file() {
+            self.cover(name, &file, depth);
+            return;
+        }
+        let modules = name.replace('.', "/");
+        for ending in ENDINGS {
+            for name in [name, modules.as_str()] {
+                let name = format!("{name}{ending}");
+                let file = self.dir.join(&name);
+                if file.is_file() {
+                    self.cover(&name, &file, depth);
+                }
+            }
+        }
+    }
+
+    fn cover(&mut self, name: &str, file: &Path, depth: u32) {
+        // The path as named is a key, too: two links to one file can be turned independently.
+        if self.found.len() >= MAX_FILES || self.found.contains_key(file) {
+            return;
+        }
+        let content = fsroot::read_regular(file).ok();
+        let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let covered = ExecutedFile {
+            name: name.to_owned(),
+            path,
+            content: content
+                .as_deref()
+                .map(|content| Sha256::digest(content).into()),
+        };
+        self.found.insert(file.to_owned(), covered);
+        if let Some(line) = content.as_deref().and_then(interpreter_line) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            self.command(&words, depth + 1);
+        }
+    }
+
+    fn is_below_roots(&self, file: &Path) -> bool {
+        let real = file.canonicalize().ok();
+        let lexical = normalised(file);
+        let below = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
+        below(&lexical) || real.is_some_and(|real| below(&real))
+    }
+}
+
+/// Interpreter and arguments in the `#!` line of a script.
+fn interpreter_line(content: &[u8]) -> Option<String> {
+    let rest = content.strip_prefix(b"#!")?;
+    let line = rest.split(|byte| *byte == b'\n').next()?;
+    let line = &line[..line.len().min(MAX_FIRST_LINE)];
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
+/// Name of a program without its directory.
+pub(crate) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn is_of_system(file: &Path) -> bool {
+    let real = file.canonicalize();
+    let real = real.as_deref().unwrap_or(file);
+    SYSTEM.iter().any(|dir| real.starts_with(dir))
+}
+
+/// Removes `.` and `..` from a path without following links.
+pub(crate) fn normalised(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}

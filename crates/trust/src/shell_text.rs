@@ -1,0 +1,114 @@
+//! Texts of shell commands, split into the fragments that can name files. Quotes and backslashes
+//! are removed as a shell removes them; expansions separate fragments.
+
+/// Characters that end a word outside of quotes.
+const SEPARATORS: &str = ";|&()<>`\n\r\t {}";
+
+/// Fragments of a shell text that can name a file: each word without its quotes, and the parts of
+/// it around expansions such as `$DIR`.
+pub(crate) fn fragments(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in words(text) {
+        let mut add = |part: &str| {
+            let part = part.to_owned();
+            if !part.is_empty() && !out.contains(&part) {
+                out.push(part);
+            }
+        };
+        add(&word);
+        // Inner texts: `sh -c "x './y'"` has a command in a word.
+        if word != text && word.contains(|c: char| SEPARATORS.contains(c) || "'\"\\".contains(c)) {
+            for inner in fragments(&word) {
+                add(&inner);
+            }
+        }
+        for part in without_expansions(&word) {
+            add(part);
+            add(part.trim_start_matches('/'));
+        }
+    }
+    out
+}
+
+/// Splits a shell text into words without quotes. Unlike a shell it accepts a missing quote.
+fn words(text: &str) -> Vec<String> {
+    let (mut all, mut word) = (Vec::new(), String::new());
+    let mut is_quoted = false;
+    let mut quote = None;
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                is_quoted = true;
+            }
+            (None | Some('"'), '\\') => match characters.next() {
+                // A line that continues.
+                Some('\n') | None => {}
+                Some(next) => word.push(next),
+            },
+            (None, c) if SEPARATORS.contains(c) => {
+                if !word.is_empty() || is_quoted {
+                    all.push(std::mem::take(&mut word));
+                }
+                is_quoted = false;
+            }
+            (_, c) => word.push(c),
+        }
+    }
+    if !word.is_empty() {
+        all.push(word);
+    }
+    all
+}
+
+/// Parts of a word around `$NAME`, `${NAME}` and `$(…)`.
+fn without_expansions(word: &str) -> Vec<&str> {
+    let is_name = |c: char| c.is_alphanumeric() || "_{}()@*#?!-".contains(c);
+    let mut parts = Vec::new();
+    for part in word.split('$').skip(usize::from(!word.starts_with('$'))) {
+        parts.push(part.trim_start_matches(is_name));
+    }
+    if let Some((first, _)) = word.split_once('$') {
+        parts.push(first);
+    }
+    // Values of assignments and of long options.
+    parts.extend(word.split(['=', ':', ',']).skip(1));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_are_the_words_that_a_shell_can_run() {
+        for (text, expected) in [
+            ("./creds.sh --for me", "./creds.sh"),
+            ("./cr''eds.sh", "./creds.sh"),
+            (r"./cr\eds.sh", "./creds.sh"),
+            ("'./my creds.sh' x", "./my creds.sh"),
+            (r"./my\ creds.sh", "./my creds.sh"),
+            ("sh -c \"exec './creds'\"", "./creds"),
+            ("sh -c \"exec './my creds'\"", "./my creds"),
+            ("true&&./creds", "./creds"),
+            ("d=./creds; $d", "./creds"),
+            ("\"$PWD/creds.sh\"", "creds.sh"),
+            ("\"${HOOKS}\"/creds.sh", "creds.sh"),
+            ("\"$(pwd)/creds.sh\"", "creds.sh"),
+            (". ./lib.sh", "./lib.sh"),
+            ("cat <./input", "./input"),
+            ("(./creds)", "./creds"),
+            ("`./creds`", "./creds"),
+            ("A=1 B=2 ./a=b.sh", "./a=b.sh"),
+            ("x --file=./f", "./f"),
+            ("'./open quote", "./open quote"),
+        ] {
+            let found = fragments(text);
+            assert!(found.iter().any(|f| f == expected), "{text}: {found:?}");
+        }
+        assert_eq!(fragments("creds"), ["creds"]);
+        assert!(fragments("").is_empty());
+    }
+}
