@@ -7,6 +7,7 @@
 mod support;
 
 mod committed_groups;
+mod content_trust;
 mod destroy_order;
 mod drift;
 mod ephemeral;

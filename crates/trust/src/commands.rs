@@ -39,16 +39,40 @@ pub struct WorkspaceCommand {
     pub digest: String,
     /// Files that it executes and that the digest covers.
     pub covers: Vec<String>,
+    /// True for a setting, such as `enforce`, which is no command itself.
+    pub is_setting: bool,
 }
 
 impl WorkspaceCommand {
+    /// "command" or "setting".
+    pub fn kind(&self) -> &'static str {
+        match self.is_setting {
+            true => "setting",
+            false => "command",
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        match self.is_setting {
+            true => "used",
+            false => "run",
+        }
+    }
+
+    fn effect(&self) -> &'static str {
+        match self.is_setting {
+            true => "",
+            false => "The command would run with all your permissions. ",
+        }
+    }
+
     /// Lists the files that a decision covers, for a question.
     pub fn coverage(&self) -> String {
         match &self.covers[..] {
-            [] => "the command".to_owned(),
+            [] => format!("the {}", self.kind()),
             files => {
                 let files: Vec<String> = files.iter().map(|file| format!("{file:?}")).collect();
-                format!("the command and {}", files.join(", "))
+                format!("the {} and {}", self.kind(), files.join(", "))
             }
         }
     }
@@ -58,8 +82,9 @@ impl WorkspaceCommand {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommandError {
     #[error(
-        "the command {:?} in {} is not run: the file belongs to the workspace, and {}\n  digest: {}\n  covers: {}, not what these load themselves\nThe command would run with all your permissions. If you trust it, run flightdeck once with --trust-workspace; otherwise remove it from the file.",
-        shown(&command.command), command.file.display(), reason(*.changed), command.digest, command.coverage()
+        "the {} {:?} in {} is not {}: the file belongs to the workspace, and {}\n  digest: {}\n  covers: {}, not what these load themselves\n{}If you trust it, run flightdeck once with --trust-workspace; otherwise remove it from the file.",
+        command.kind(), shown(&command.command), command.file.display(), command.verb(),
+        reason(*.changed, command.kind()), command.digest, command.coverage(), command.effect()
     )]
     Untrusted {
         command: WorkspaceCommand,
@@ -198,26 +223,79 @@ impl CommandTrust {
         self.check_command(words, pattern, file, Some(dir))
     }
 
+    /// Checks a setting that runs commands in `dir`. The decision covers the commands and the
+    /// files that they execute; open parts are left out, so the caller must look at them.
+    ///
+    /// # Errors
+    /// As [`CommandTrust::check`].
+    pub fn check_setting(
+        &self,
+        text: &str,
+        commands: &[&[Word]],
+        file: NamedBy<'_>,
+        dir: &Path,
+    ) -> Result<(), CommandError> {
+        let executed = commands.iter().flat_map(|words| self.executed(words, dir));
+        let executed: Vec<ExecutedFile> = executed.collect();
+        // Parts of all commands as one word, after the text.
+        let fixed = |part: &Part| {
+            Part::Fixed(match part {
+                Part::Fixed(text) => format!("fixed {text}"),
+                Part::Open(_) => "open".to_owned(),
+            })
+        };
+        let parts = commands.iter().flat_map(|words| words.iter());
+        let parts = parts.map(|word| Word(word.0.iter().map(fixed).collect()));
+        let words: Vec<Word> = std::iter::once(Word::fixed(text)).chain(parts).collect();
+        self.decide(
+            (text.to_owned(), true),
+            self.digest(&words, text, &executed),
+            executed,
+            file,
+        )
+    }
+
     fn check_command(
         &self,
         words: &[Word],
         pattern: &str,
-        named_by: NamedBy<'_>,
+        file: NamedBy<'_>,
         dir: Option<&Path>,
     ) -> Result<(), CommandError> {
-        let file = named_by.file();
-        if !self.needs_trust(named_by) {
+        if !self.needs_trust(file) {
             return Ok(());
         }
         let executed = dir.map(|dir| self.executed(words, dir)).unwrap_or_default();
+        let digest = self.digest(words, pattern, &executed);
+        self.decide(
+            (displayed(words, pattern), dir.is_none()),
+            digest,
+            executed,
+            file,
+        )
+    }
+
+    /// Looks the digest up in the user's decisions; after [`trust_all`] adds it.
+    fn decide(
+        &self,
+        (command, is_setting): (String, bool),
+        digest: String,
+        executed: Vec<ExecutedFile>,
+        named_by: NamedBy<'_>,
+    ) -> Result<(), CommandError> {
+        if !self.needs_trust(named_by) {
+            return Ok(());
+        }
+        let file = named_by.file();
         let covers: Vec<String> = executed.iter().map(|file| file.name.clone()).collect();
         let command = WorkspaceCommand {
-            command: displayed(words, pattern),
+            command,
             file: self.canonical_path(file).unwrap_or_else(|| file.to_owned()),
-            digest: self.digest(words, pattern, &executed),
+            digest,
             covers,
+            is_setting,
         };
-        let name = format!("command in {}", command.file.display());
+        let name = format!("{} in {}", command.kind(), command.file.display());
         let known = self.file.look_up(&command.digest, &name)?;
         if known == Known::Trusted {
             return Ok(());
@@ -271,7 +349,7 @@ impl CommandTrust {
 
     fn executed(&self, words: &[Word], dir: &Path) -> Vec<ExecutedFile> {
         let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-        let values: Vec<String> = words.iter().filter_map(Word::value).collect();
+        let values: Vec<String> = words.iter().map(Word::text).collect();
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         Search::new(&dir, &self.roots, &self.path).files_of(&values)
     }
@@ -355,11 +433,10 @@ fn shown(command: &str) -> String {
     }
 }
 
-fn reason(changed: bool) -> &'static str {
-    if changed {
-        "the command, or a file that it executes, has changed since you trusted it"
-    } else {
-        "you have not trusted the command"
+fn reason(changed: bool, kind: &str) -> String {
+    match changed {
+        true => "it, or a file that it executes, has changed since you trusted it".to_owned(),
+        false => format!("you have not trusted the {kind}"),
     }
 }
 

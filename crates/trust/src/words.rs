@@ -109,6 +109,15 @@ impl Word {
         self.0.iter().map(text).collect()
     }
 
+    /// The word of this run, with a variable of a shell in place of parts that are not known.
+    pub(crate) fn text(&self) -> String {
+        let text = |part: &Part| match part {
+            Part::Fixed(text) | Part::Open(Some(text)) => text.clone(),
+            Part::Open(None) => "$_".to_owned(),
+        };
+        self.0.iter().map(text).collect()
+    }
+
     pub(crate) fn fixed_text(&self) -> Option<String> {
         let is_fixed = self.0.iter().all(|part| matches!(part, Part::Fixed(_)));
         is_fixed.then(|| self.value()).flatten()

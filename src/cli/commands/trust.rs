@@ -56,7 +56,8 @@ fn text(trusted: &WorkspaceCommand) -> String {
     let (command, file) = (safe(&trusted.command), trusted.file.display().to_string());
     let covers = trusted.coverage();
     format!(
-        "trusted from now on: the command {command:?} in {} ({}); covers {}, not what these load themselves",
+        "trusted from now on: the {} {command:?} in {} ({}); covers {}, not what these load themselves",
+        trusted.kind(),
         safe(&file),
         trusted.digest,
         safe(&covers)

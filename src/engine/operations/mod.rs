@@ -6,6 +6,7 @@ mod command;
 mod conforming;
 mod deploying;
 mod earlier_configuration;
+mod enforced_commands;
 mod error;
 mod evaluating;
 mod forget_targets;

@@ -2,6 +2,7 @@
 //! allows.
 
 use super::command::{Operations, Staged, Switches};
+use super::enforced_commands;
 use super::reconcile_loop::Lead;
 use crate::error::{EngineError, NotFound};
 use crate::stage::change::Stage;
@@ -19,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use store::StoreError;
 use trust::commands::{CommandError, CommandTrust, NamedBy};
+use trust::words::Word;
 
 /// End of a run.
 pub(super) enum RunEnd {
@@ -271,11 +273,24 @@ impl Operations {
         staged: &Staged,
     ) -> Option<String> {
         let trust = CommandTrust::new(&staged.root.dir, |name| std::env::var(name).ok());
-        let text = format!("reconcile {subject}: enforce, allow_replace = {allow_replace}");
-        let trusted = trust.check(&text, NamedBy::Workspace(Path::new(file)));
+        let mut text = format!("reconcile {subject}: enforce, allow_replace = {allow_replace}");
+        let commands = enforced_commands::of_stage(staged);
+        let secrets = self.pool.secrets();
+        for command in &commands {
+            text.push_str(&format!("; {}", secrets.redact(&command.text)));
+        }
+        if let Some(open) = commands.iter().find(|command| command.is_open) {
+            return Some(format!(
+                "the program of a provisioner depends on an object, so it is not run without a look at it: {}; deploy the changes yourself",
+                secrets.redact(&open.text)
+            ));
+        }
+        let words: Vec<&[Word]> = commands.iter().map(|command| &command.words[..]).collect();
+        let named_by = NamedBy::Workspace(Path::new(file));
+        let trusted = trust.check_setting(&text, &words, named_by, &staged.root.dir);
         trusted.err().map(|error| match error {
             CommandError::Untrusted { .. } => format!(
-                "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace` once"
+                "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace` once; {text}"
             ),
             other => other.to_string(),
         })

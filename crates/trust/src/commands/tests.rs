@@ -273,7 +273,7 @@ fn command_trust_is_saved_by_digest_and_a_change_is_named() {
     let trust = place.trust();
     let digest = trust.digest(&[Word::fixed("touch x")], "touch x", &[]);
     let real = file.canonicalize().unwrap();
-    let name = format!("command in {}", real.display());
+    let name = format!("setting in {}", real.display());
     trust.file.add(&digest, &name).unwrap();
     assert!(place.runs(&file));
     let error = trust.check("touch y", NamedBy::User(&file)).unwrap_err();

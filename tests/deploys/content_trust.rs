@@ -1,0 +1,155 @@
+//! Trust by what runs: a hook whose file changes, and a command that is new in the reconcile loop,
+//! need a new decision.
+
+use crate::Lab;
+use crate::groups::{SERVERS, group};
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Writes a script that appends its word to `ran`, beside the workspace.
+fn script(lab: &Lab, name: &str, word: &str) {
+    let ran = lab.workspace.path().parent().unwrap().join("ran");
+    let text = format!("#!/bin/sh\necho {word} >> '{}'\n", ran.display());
+    lab.workspace.write(name, &text);
+    let path = lab.workspace.path().join(name);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn take_ran(lab: &Lab) -> String {
+    let ran = lab.workspace.path().parent().unwrap().join("ran");
+    let text = std::fs::read_to_string(&ran).unwrap_or_default();
+    std::fs::remove_file(&ran).ok();
+    text
+}
+
+fn deploy(lab: &Lab, kind: &str, more: &[&str]) -> crate::support::Run {
+    let kind = format!("kind={kind}");
+    let args = ["deploy", "--auto-approve", "--var", &kind];
+    lab.workspace.run(&[&args[..], more].concat())
+}
+
+#[test]
+fn hook_whose_file_changes_needs_a_new_decision() {
+    let lab = Lab::new(&SERVERS.replace("= 3", "= 1"));
+    lab.workspace
+        .write("local.tf", "locals {\n  script = \"drain.sh\"\n}\n");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let table = [
+        ("[\"./drain.sh\"]", "drain.sh"),
+        ("[\"${path.module}/drain.sh\"]", "drain.sh"),
+        ("[\"sh\", \"${path.root}/drain.sh\"]", "drain.sh"),
+        ("[\"./${local.script}\"]", "drain.sh"),
+        ("[\"./${member.key}.sh\"]", "0.sh"),
+        ("[\"./hooks/${group.name}.sh\"]", "hooks/web.sh"),
+        ("[format(\"./%s.sh\", \"drain\")]", "drain.sh"),
+        ("[\"./dr\\u0061in.sh\"]", "drain.sh"),
+        ("[\"./my drain.sh\"]", "my drain.sh"),
+        ("[\"./a=b.sh\"]", "a=b.sh"),
+        ("concat([\"sh\"], [abspath(\"drain.sh\")])", "drain.sh"),
+        ("[\"sh\", \"-c\", \"./drain.sh ${self.id}\"]", "drain.sh"),
+        ("[\"./drain.sh\", self.id, timestamp()]", "drain.sh"),
+    ];
+    for (n, (command, file)) in table.into_iter().enumerate() {
+        script(&lab, file, "one");
+        let drain = format!("    drain {{\n      command = {command}\n    }}");
+        lab.workspace.write("web.flightdeck.hcl", &group(&drain));
+        deploy(&lab, &format!("a{n}"), &["--trust-workspace"]).expect(0);
+        assert_eq!(take_ran(&lab), "one\n", "{command}");
+        deploy(&lab, &format!("b{n}"), &[]).expect(0);
+        assert_eq!(take_ran(&lab), "one\n", "{command} does not change");
+        script(&lab, file, "two");
+        let run = deploy(&lab, &format!("c{n}"), &[]).expect(3);
+        assert!(
+            run.stderr.contains("has changed since"),
+            "{command}: {run:?}"
+        );
+        assert_eq!(take_ran(&lab), "", "{command}");
+    }
+}
+
+#[test]
+fn hook_that_is_swapped_during_a_rollout_does_not_run() {
+    let lab = Lab::new(&SERVERS.replace("= 3", "= 2"));
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    // The first drain replaces the script of the second.
+    let ran = lab.workspace.path().parent().unwrap().join("ran");
+    let text = format!(
+        "#!/bin/sh\necho one >> '{0}'\nprintf '#!/bin/sh\\necho swapped >> \"{0}\"\\n' > drain.new\nchmod +x drain.new\nmv drain.new drain.sh\n",
+        ran.display()
+    );
+    script(&lab, "drain.sh", "one");
+    lab.workspace.write("drain.sh", &text);
+    let drain = "    drain {\n      command = [\"./drain.sh\"]\n    }";
+    lab.workspace.write("web.flightdeck.hcl", &group(drain));
+    // Trusted by a stage of one member that does not run it.
+    let trusted = deploy(
+        &lab,
+        "v2",
+        &["--trust-workspace", "--target", "lab_thing.web[0]"],
+    );
+    trusted.expect(0);
+    assert_eq!(take_ran(&lab), "one\n");
+    lab.workspace.write("drain.sh", &text);
+    let run = deploy(&lab, "v3", &[]);
+    assert_ne!(run.code, Some(0), "{run:?}");
+    assert_eq!(take_ran(&lab), "one\n", "{run:?}");
+}
+
+#[test]
+fn loop_runs_no_command_that_a_later_version_adds() {
+    let thing = |body: &str| {
+        format!(
+            "locals {{\n  tool = \"one\"\n}}\nresource \"lab_thing\" \"web\" {{\n  count = 2\n  name  = \"web-${{count.index}}\"\n{body}}}\n"
+        )
+    };
+    let provisioner = |command: &str| {
+        format!("  provisioner \"local-exec\" {{\n    command = \"{command}\"\n  }}\n")
+    };
+    let lab = Lab::new(&thing(""));
+    script(&lab, "tool.sh", "tool");
+    let group = "group \"web\" {\n  instance = lab_thing.web\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
+    lab.workspace.write("web.flightdeck.hcl", group);
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let run = |more: &[&str]| {
+        let words = [&["reconcile", "--once", "--json"], more].concat();
+        let run = lab.workspace.run(&words).expect(0);
+        let found = run.lines().into_iter().find(|e| e["type"] == "reconcile");
+        (found.unwrap(), run.stderr)
+    };
+    let delete = || {
+        let id = crate::reconcile::id(&lab, "web-1");
+        bundled::lab::control::delete_object(&lab.file(), &id).unwrap();
+    };
+    let trusted = provisioner("sh ./tool.sh ${self.id}");
+    lab.configure(&thing(&trusted));
+    delete();
+    let (found, stderr) = run(&["--trust-workspace"]);
+    assert_eq!(found["outcome"], "repaired", "{found}");
+    assert!(stderr.contains("local-exec of lab_thing.web: "), "{stderr}");
+    assert_eq!(take_ran(&lab), "tool\n");
+    delete();
+    assert_eq!(run(&[]).0["outcome"], "repaired");
+    assert_eq!(take_ran(&lab), "tool\n");
+    delete();
+    let at_destroy = provisioner("touch ../ran").replace("command", "when = destroy\n    command");
+    for changed in [
+        thing(&provisioner("sh ./tool.sh ${self.id}; touch ../ran")),
+        thing(&format!("{trusted}{}", provisioner("touch ../ran"))),
+        thing(&format!("{trusted}{at_destroy}")),
+        thing(&provisioner("${self.id}")),
+        thing(&trusted.replace(
+            "command",
+            "interpreter = [\"/bin/bash\", \"-c\"]\n    command",
+        )),
+    ] {
+        lab.configure(&changed);
+        let (found, _) = run(&[]);
+        assert_eq!(found["outcome"], "drifted", "{changed}: {found}");
+        assert_eq!(take_ran(&lab), "", "{changed}");
+    }
+    // The same text, and other contents.
+    lab.configure(&thing(&trusted));
+    script(&lab, "tool.sh", "changed");
+    assert_eq!(run(&[]).0["outcome"], "drifted");
+    script(&lab, "tool.sh", "tool");
+    assert_eq!(run(&[]).0["outcome"], "repaired");
+}
