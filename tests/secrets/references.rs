@@ -331,3 +331,43 @@ fn s1_15_missing_values_are_errors_with_the_place_of_the_reference() {
         assert!(failed.stderr.contains("own.flightdeck.hcl"), "{failed:#?}");
     }
 }
+
+#[test]
+fn credentials_of_the_environment_need_trust_and_do_not_reach_plugins() {
+    let main = "variable \"token\" {}\nresource \"terraform_data\" \"a\" {\n  input = sha256(var.token)\n}\n";
+    for name in [
+        "AWS_SECRET_ACCESS_KEY",
+        "TF_TOKEN_example_com",
+        "MY_TOKEN",
+        "my_api_key",
+    ] {
+        let file = format!("secret \"token\" {{\n  from = \"env:{name}\"\n}}\n");
+        let w = Workspace::new(&[("main.tf", main), ("own.flightdeck.hcl", &file)]);
+        let run = |args: &[&str]| {
+            let mut command = w.command(args);
+            Run::from_command(command.env(name, "ambient-7712-value"))
+        };
+        run(&["validate"]).expect(0);
+        let refused = run(&["stage"]).expect(3);
+        for text in [name, "own.flightdeck.hcl", "--trust-workspace"] {
+            assert!(refused.stderr.contains(text), "{refused:#?}");
+        }
+        let trusted = run(&["stage", "--trust-workspace"]).expect(0);
+        assert!(trusted.stderr.contains(name), "{trusted:#?}");
+        run(&["stage"]).expect(0);
+    }
+    // A variable of the application needs none.
+    let file = "secret \"token\" {\n  from = \"env:APP_VALUE\"\n}\n";
+    let w = Workspace::new(&[("main.tf", main), ("own.flightdeck.hcl", file)]);
+    let mut command = w.command(&["stage"]);
+    Run::from_command(command.env("APP_VALUE", "value-of-the-app")).expect(0);
+}
+
+#[test]
+fn command_of_a_secret_has_no_terminal_and_its_question_is_in_the_error() {
+    let file = "secret \"token\" {\n  from = \"command:sh -c 'echo PIN of the key: >&2; read x < /dev/tty'\"\n}\n";
+    let mut world = World::new(&[("main.tf", MAIN), ("own.flightdeck.hcl", file)]);
+    let failed = world.run(&["stage", "--trust-workspace"]).expect(1);
+    assert!(failed.stderr.contains("PIN of the key:"), "{failed:#?}");
+    assert!(!failed.stderr.contains("in PATH"), "{failed:#?}");
+}

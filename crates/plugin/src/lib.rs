@@ -36,6 +36,7 @@ mod status;
 mod supervisor;
 pub mod trust;
 mod usage;
+pub mod withheld;
 
 pub use connection::Connection;
 pub use executable::FileIdentity;
@@ -53,5 +54,5 @@ pub use parse::{LineParser, Parsed, opens_panic, panic_message};
 pub use programs::Expected;
 pub use programs::{Pin, PinnedExecutables};
 pub use settings::{Address, PluginSettings, Reattach, SocketError, SpawnSpec, Start};
-pub use spawn::set_parent_death_signal;
+pub use spawn::{detach_from_terminal, set_parent_death_signal};
 pub use starting::{LogInput, Pieces, StartingProcess};

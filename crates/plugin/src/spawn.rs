@@ -236,6 +236,9 @@ fn command(spec: &SpawnSpec, environment: Environment) -> std::process::Command 
             command.env_remove(name);
         }
     }
+    for name in crate::withheld::names() {
+        command.env_remove(name);
+    }
     for name in environment.removed_variables {
         command.env_remove(name);
     }
@@ -311,6 +314,19 @@ pub fn set_parent_death_signal(command: &mut std::process::Command) {
                     rustix::io::Errno::CHILD.raw_os_error(),
                 ))
             }
+        });
+    }
+}
+
+/// Starts the child in a session of its own, so that it cannot read from the terminal.
+pub fn detach_from_terminal(command: &mut std::process::Command) {
+    // SAFETY: runs in the child between fork and exec, where only calls that are safe in a signal
+    // handler are allowed: one system call.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()?;
+            Ok(())
         });
     }
 }

@@ -1,5 +1,5 @@
-//! Trust decisions of the user about what a workspace brings along: the file that keeps them, and
-//! the check of commands that workspace files name.
+//! Trust decisions of the user about what a workspace brings along: the file that keeps them, the
+//! check of commands that workspace files name, and the owner of its directory `.flightdeck`.
 //!
 //! ```
 //! use flightdeck_trust::file::{Known, TrustFile};
@@ -14,6 +14,7 @@
 //! ```
 
 pub mod commands;
+pub mod credentials;
 mod executed;
 pub mod file;
 mod shell_text;

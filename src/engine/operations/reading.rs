@@ -8,6 +8,7 @@ use crate::provider_resolution::{self, ProviderSearch};
 use crate::stage::nodes::{Nodes, Sources};
 use crate::stage::prior::PriorState;
 use dependency::VersionConstraint;
+use lang::config::SecretSource;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use model::*;
@@ -67,8 +68,18 @@ impl Operations {
                 partial,
             )
         });
-        read.await
-            .map_err(EngineError::task("failed to read the configuration"))
+        let read = read
+            .await
+            .map_err(EngineError::task("failed to read the configuration"))?;
+        if let Ok((loaded, _)) = &read {
+            // Before any plugin of this configuration starts.
+            let names = loaded.secrets.values().filter_map(|s| match &s.source {
+                SecretSource::Environment(name) => Some(name.clone()),
+                _ => None,
+            });
+            plugin::withheld::withhold(names);
+        }
+        Ok(read)
     }
 
     /// Providers that the configuration and the state need. Launches none.

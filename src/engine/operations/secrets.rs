@@ -15,10 +15,11 @@ use model::mutex::lock;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trust::commands::{CommandError, CommandTrust, NamedBy};
+use trust::credentials::is_credential;
 use trust::words::Word;
 use workspace::load::Loaded;
 use workspace::state_location::store_directory_in;
@@ -48,6 +49,10 @@ enum SecretError {
     File { file: String, source: io::Error },
     #[error("cannot run the command {command:?}: {source}; check that the program is in PATH")]
     NotRun { command: String, source: io::Error },
+    #[error(
+        "the command {command:?} was killed, because {source}; it has no terminal, so it must not ask for anything"
+    )]
+    TimedOut { command: String, source: io::Error },
     #[error(
         "the command {command:?} failed with {status}; run it in the directory of the root module to find the cause{last}"
     )]
@@ -164,6 +169,12 @@ impl Operations {
         }
         let bytes = match &secret.source {
             SecretSource::Environment(name) => {
+                // The configuration decides where the value goes.
+                if is_credential(name) {
+                    let setting = format!("secret {} from {}", secret.variable, secret.from);
+                    let file = file_of(loaded, secret);
+                    workspace_trust(loaded).check(&setting, NamedBy::Workspace(&file))?;
+                }
                 let found = environment_variable(name);
                 let found = found.ok_or_else(|| SecretError::NoVariable(name.clone()))?;
                 found.into_encoded_bytes()
@@ -202,21 +213,17 @@ impl Operations {
         words: &[String],
     ) -> Result<Vec<u8>, SecretError> {
         let text = secret.from.split_once(':').map_or("", |(_, text)| text);
-        let source = loaded.sources.get(secret.span.file);
-        let file = source.as_ref().map_or("", |source| &*source.name);
-        let trust = CommandTrust::new(&loaded.dir, |name| std::env::var(name).ok());
+        let file = file_of(loaded, secret);
+        let trust = workspace_trust(loaded);
         // Right before the start, because its files can change at any time.
         let fixed: Vec<Word> = words.iter().map(Word::fixed).collect();
-        trust.check_words(
-            &fixed,
-            text,
-            NamedBy::Workspace(Path::new(file)),
-            &loaded.dir,
-        )?;
+        trust.check_words(&fixed, text, NamedBy::Workspace(&file), &loaded.dir)?;
         let Some((program, arguments)) = words.split_first() else {
             return Err(SecretError::Empty(secret.from.clone()));
         };
         let mut command = fetch::program(program);
+        // Its question would not be seen, and its read from the terminal would block.
+        plugin::detach_from_terminal(command.as_std_mut());
         command.args(arguments).current_dir(&loaded.dir);
         let stop = self.current().stop;
         let run = tokio::select! { biased; // a cancelled command is killed when it is dropped
@@ -226,6 +233,9 @@ impl Operations {
         let command = text.to_owned();
         let output = match run {
             Ok(output) => output,
+            Err(source) if source.kind() == ErrorKind::TimedOut => {
+                return Err(SecretError::TimedOut { command, source });
+            }
             Err(source) => return Err(SecretError::NotRun { command, source }),
         };
         match output.status.success() {
@@ -257,6 +267,15 @@ impl Operations {
         let made = made.map_err(io::Error::other).flatten();
         made.map_err(|source| SecretError::Generated { file: name, source })
     }
+}
+
+/// File with the block of a secret.
+fn file_of(loaded: &Loaded, secret: &SecretReference) -> PathBuf {
+    loaded.sources.name(secret.span.file).into()
+}
+
+fn workspace_trust(loaded: &Loaded) -> CommandTrust {
+    CommandTrust::new(&loaded.dir, |name| std::env::var(name).ok())
 }
 
 fn environment_variable(name: &str) -> Option<OsString> {
