@@ -1,6 +1,10 @@
 //! The opened store and state of a workspace, and the recorder that fills the store. Owned by the
 //! engine's handle; answers queries that need only stored data.
 
+mod store_ownership;
+
+pub use store_ownership::{store_key, unwritten_outcomes};
+
 use super::error::{EngineError, NotFound};
 use super::stage::diff;
 use fsroot::RootedPath;
@@ -16,6 +20,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use store::records::State;
 use store::{Recorder, Store, StoreError, outputs, rows, rows_with_sensitive, sensitive, version4};
+use store_ownership::Checked;
 use tokio_util::task::TaskTracker;
 use workspace::state_location;
 
@@ -24,6 +29,8 @@ pub struct WorkspaceStore {
     store: Store,
     /// Reason why an existing store was not opened, if the command works without it.
     open_error: Option<StoreError>,
+    /// Message about a store that is not this user's.
+    owner_notice: Option<String>,
     state: StateOfRecord,
     recorder: Option<Recorder>,
     secrets: Secrets,
@@ -45,9 +52,11 @@ impl WorkspaceStore {
     ) -> Result<Self, EngineError> {
         let dir = state_location::store_of(settings, &place);
         let access = settings.access;
-        let (store, unread) = tokio::task::spawn_blocking(move || open_store(&dir, access))
-            .await
-            .map_err(EngineError::task("failed to open the store"))??;
+        let own = settings.clone();
+        let opened = tokio::task::spawn_blocking(move || open_own_store(&own, &dir, access)).await;
+        let (store, unread, checked) =
+            opened.map_err(EngineError::task("failed to open the store"))??;
+        let notice = checked.notice(&settings.workspace).await;
         let recorder = access
             .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
@@ -60,6 +69,7 @@ impl WorkspaceStore {
             shows_sensitive: settings.shows_sensitive,
             store,
             open_error: unread,
+            owner_notice: notice,
             recorder,
             secrets: bus.secrets(),
             plans: Mutex::default(),
@@ -79,6 +89,11 @@ impl WorkspaceStore {
     /// Reason why an existing store was not opened, if the command works without it.
     pub fn unopened_reason(&self) -> Option<&StoreError> {
         self.open_error.as_ref()
+    }
+
+    /// Message about a store that is not this user's, and that is not used.
+    pub fn owner_notice(&self) -> Option<&str> {
+        self.owner_notice.as_deref()
     }
 
     /// The store itself.
@@ -249,6 +264,27 @@ impl WorkspaceStore {
     pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
         Ok(version4(&self.state.read().await?))
     }
+}
+
+/// Opened store, the reason why an existing one was not opened, and the check of its owner.
+type Opened = (Store, Option<StoreError>, Checked);
+
+/// Opens the store of a workspace if it belongs to this user; otherwise it is set aside first.
+fn open_own_store(
+    settings: &Settings,
+    dir: &RootedPath,
+    access: Access,
+) -> Result<Opened, EngineError> {
+    let checked = store_ownership::check(settings, access)?;
+    let access = match checked.is_foreign {
+        true => Access::NoStore,
+        false => access,
+    };
+    let (store, unread) = open_store(dir, access)?;
+    if access.can_write() {
+        store_ownership::mark_unmarked(settings);
+    }
+    Ok((store, unread, checked))
 }
 
 /// Opens the store of a workspace; returns the reason if `access` allows to continue without it.

@@ -103,6 +103,13 @@ fn trust_covers_the_file_from_every_reference() {
             &[],
         ),
         (
+            "a file beside the workspace",
+            inside("shared_config_files = [\"../shared.cfg\"]"),
+            "../shared.cfg",
+            "profile x",
+            &[],
+        ),
+        (
             "the environment",
             inside(""),
             "aws.cfg",

@@ -72,6 +72,7 @@ mod state_flags;
 mod state_import;
 mod state_import_forget;
 mod state_mv_push_replace_provider;
+mod store_ownership;
 mod stored_stages;
 mod support;
 mod symlink_attacks;

@@ -67,7 +67,8 @@ impl Workspace {
         command
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home.join("config"))
-            .env("XDG_DATA_HOME", home.join("data"));
+            .env("XDG_DATA_HOME", home.join("data"))
+            .env("XDG_STATE_HOME", home.join("state"));
         command
             .env_remove("NO_COLOR")
             .env_remove("RUST_LOG")

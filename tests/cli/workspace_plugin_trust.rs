@@ -105,7 +105,9 @@ fn workspace_plugin_is_launched_only_after_trust_in_its_digest() {
             .contains("its files have changed since you trusted it"),
         "{run:?}"
     );
-    let run = w.run(&["--trust-workspace", "plugins", "--json"]).expect(0);
+    let run = w
+        .run(&["--trust-workspace-plugins", "plugins", "--json"])
+        .expect(0);
     assert!(run.stderr.contains("trusted from now on"), "{run:?}");
     let seen: Vec<u64> = run
         .lines()
@@ -216,4 +218,28 @@ fn plugin_changed_after_the_trust_decision_is_not_launched() {
         std::fs::read_to_string(w.path().join("launches")).unwrap(),
         "launched\n"
     );
+}
+
+#[test]
+fn trust_flag_knows_the_variables_of_the_command_and_says_what_it_trusts() {
+    let main = "variable \"must\" {\n  type = string\n}\nresource \"terraform_data\" \"a\" {\n  input = var.must\n}\n";
+    let w = Workspace::new(&[("main.tf", main), ("v.tfvars", "must = \"1\"\n")]);
+    for given in ["-var=must=1", "-var-file=v.tfvars"] {
+        for command in ["plan", "stage", "validate"] {
+            let run = w.run(&[command, "--trust-workspace", given]).expect(0);
+            for text in [
+                "plugins",
+                "hooks",
+                "`secret`",
+                "`enforce`",
+                "provisioners",
+                "`credential_process`",
+            ] {
+                assert!(run.stderr.contains(text), "{text}: {run:?}");
+            }
+        }
+    }
+    // The command itself reports a missing value.
+    let run = w.run(&["plan", "--trust-workspace"]).expect(1);
+    assert!(run.stderr.contains("must"), "{run:?}");
 }

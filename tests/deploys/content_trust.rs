@@ -153,3 +153,34 @@ fn loop_runs_no_command_that_a_later_version_adds() {
     script(&lab, "tool.sh", "tool");
     assert_eq!(run(&[]).0["outcome"], "repaired");
 }
+
+#[test]
+fn linked_file_and_module_beside_the_workspace_belong_to_it() {
+    let lab = Lab::new(SERVERS);
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let outside = lab.workspace.path().parent().unwrap();
+    let drain = "    drain {\n      command = [\"touch\", \"../ran\"]\n    }";
+    std::fs::write(outside.join("shared.hcl"), group(drain)).unwrap();
+    let link = lab.workspace.path().join("web.flightdeck.hcl");
+    std::os::unix::fs::symlink("../shared.hcl", &link).unwrap();
+    deploy(&lab, "v2", &[]).expect(3);
+    assert_eq!(take_ran(&lab), "");
+    // A policy in a called module outside of the workspace.
+    std::fs::remove_file(&link).unwrap();
+    std::fs::create_dir(outside.join("module")).unwrap();
+    std::fs::write(outside.join("module/main.tf"), "").unwrap();
+    let policy = "type \"lab_thing\" {\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
+    std::fs::write(outside.join("module/t.flightdeck.hcl"), policy).unwrap();
+    lab.configure(&format!(
+        "{SERVERS}module \"m\" {{\n  source = \"../module\"\n}}\n"
+    ));
+    lab.workspace.run(&["init"]).expect(0);
+    let id = crate::reconcile::id(&lab, "web-1");
+    bundled::lab::control::delete_object(&lab.file(), &id).unwrap();
+    let run = lab
+        .workspace
+        .run(&["reconcile", "--once", "--json"])
+        .expect(0);
+    assert!(run.stdout.contains("needs your trust"), "{run:?}");
+    assert_eq!(crate::reconcile::names(&lab), ["web-0", "web-2"]);
+}

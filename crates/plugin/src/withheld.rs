@@ -19,6 +19,10 @@ pub fn withhold(names: impl IntoIterator<Item = String>) {
     lock(&NAMES).extend(names.filter(|name| !NEEDED.contains(&name.as_str())));
 }
 
+/// Variables of flightdeck itself that are secrets.
+const OWN: [&str; 1] = ["FLIGHTDECK_STORE_KEY"];
+
 pub(crate) fn names() -> Vec<String> {
-    lock(&NAMES).iter().cloned().collect()
+    let own = OWN.iter().map(|name| (*name).to_owned());
+    lock(&NAMES).iter().cloned().chain(own).collect()
 }

@@ -17,5 +17,6 @@ pub mod commands;
 pub mod credentials;
 mod executed;
 pub mod file;
+pub mod ownership;
 mod shell_text;
 pub mod words;

@@ -86,6 +86,17 @@ pub(in crate::cli) enum StateCommand {
     Taint(TaintArgs),
     /// Remove the replacement mark, and resolve unknown outcomes of provisioners
     Untaint(TaintArgs),
+    /// Use a store that was set aside, because it came from elsewhere, after a confirmation
+    AdoptStore {
+        /// Number of the store; the newest without it
+        number: Option<u32>,
+        /// Skip the confirmation
+        #[arg(long)]
+        auto_approve: bool,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
     /// Choose a state when the backend and the store's copy differ, or the backend lost it
     Use {
         which: UseState,
@@ -113,6 +124,7 @@ impl StateCommand {
             | Self::Mv { json, .. }
             | Self::ReplaceProvider { json, .. }
             | Self::Push { json, .. }
+            | Self::AdoptStore { json, .. }
             | Self::Use { json, .. } => *json,
             Self::Import(args) => args.json,
             Self::Taint(args) | Self::Untaint(args) => args.json,
@@ -133,6 +145,7 @@ impl StateCommand {
             Self::ReplaceProvider { .. } => "state replace-provider",
             Self::Pull => "state pull",
             Self::Push { .. } => "state push",
+            Self::AdoptStore { .. } => "state adopt-store",
             Self::Use { .. } => "state use",
             Self::Export { .. } => "state",
         }

@@ -90,6 +90,7 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     if let Some(address) = out.metrics {
         engine.serve_metrics(address).await?;
     }
+    engine.warn_unread_store();
     engine.report_orphans().await;
     // Set up before the screen is taken over: from then on a signal ends the console, which
     // restores the terminal.

@@ -1,5 +1,6 @@
 //! `flightdeck state`: shows, exports and changes the state.
 
+mod adopt_store;
 mod change;
 
 pub(super) use change::{copy_into, state_file};
@@ -47,6 +48,11 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> CommandResul
         StateCommand::Import(args) => import("state import", args, out).await,
         StateCommand::Taint(args) => taint("state taint", args, true, out).await,
         StateCommand::Untaint(args) => taint("state untaint", args, false, out).await,
+        StateCommand::AdoptStore {
+            number,
+            auto_approve,
+            ..
+        } => adopt_store::run(number, auto_approve, out).await,
         StateCommand::Use { which, .. } => use_state(which, out).await,
     }
 }

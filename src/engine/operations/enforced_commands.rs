@@ -1,5 +1,5 @@
-//! Commands that repairs of the reconcile loop can run: provisioners of the resources of a run. Trust
-//! in `enforce` is for these commands, so that one which a later version adds does not run.
+//! Commands that repairs of the reconcile loop can run: provisioners of the resources of a run.
+//! Trust in `enforce` is for these commands, so that one which a later version adds does not run.
 
 use super::command::Staged;
 use crate::memory_limit;

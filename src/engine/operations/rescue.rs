@@ -24,6 +24,18 @@ impl Operations {
 
     /// Warns that the state is read without the store, which this user may not open.
     pub fn warn_unread_store(&self) {
+        if let Some(text) = self.memory.owner_notice() {
+            self.diagnose(Diagnostic {
+                severity: Severity::Warning,
+                summary: "Store of another origin is not used".to_owned(),
+                detail: format!("{text}."),
+                address: None,
+                range: None,
+                snippet: None,
+                further: None,
+                intent: None,
+            });
+        }
         let Some(error) = self.memory.unopened_reason() else {
             return;
         };

@@ -5,6 +5,16 @@ use std::path::{Path, PathBuf};
 /// Returns true if git tracks the file or a link in its path, according to the index of its
 /// repository. An unreadable index counts as tracking it.
 pub(super) fn is_in_git(file: &Path) -> bool {
+    is_tracked(file, has)
+}
+
+/// Returns true if git tracks the directory, a file below it, or a link in its path. An unreadable
+/// index counts as tracking it.
+pub fn tracks_below(directory: &Path) -> bool {
+    is_tracked(directory, has_below)
+}
+
+fn is_tracked(file: &Path, has: impl Fn(&[u8], &[u8]) -> Option<bool>) -> bool {
     let Some((root, index)) = file
         .ancestors()
         .skip(1)
@@ -39,6 +49,26 @@ fn index_of(folder: &Path) -> Option<PathBuf> {
 
 /// Returns true if an index of version 2, 3 or 4 contains the name; `None` if it cannot be parsed.
 fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
+    // An entry at the position of a directory is a link or a submodule, which covers all paths
+    // below.
+    search(index, |name| is_below(wanted, name))
+}
+
+/// As [`has`], for the name or a name below it.
+fn has_below(index: &[u8], wanted: &[u8]) -> Option<bool> {
+    search(index, |name| {
+        is_below(wanted, name) || is_below(name, wanted)
+    })
+}
+
+/// Returns true for a name that is `directory`, or below it.
+fn is_below(name: &[u8], directory: &[u8]) -> bool {
+    let rest = name.strip_prefix(directory);
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+/// Searches the names of an index of version 2, 3 or 4; `None` if it cannot be parsed.
+fn search(index: &[u8], matches: impl Fn(&[u8]) -> bool) -> Option<bool> {
     const STAT_AND_HASH: usize = 60;
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
@@ -58,10 +88,7 @@ fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
         let end = at + index.get(at..)?.iter().position(|b| *b == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&index[at..end]);
-        // An entry at the position of a directory is a link or a submodule, which covers all paths
-        // below.
-        let rest = wanted.strip_prefix(&name[..]);
-        if rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/') {
+        if matches(&name) {
             return Some(true);
         }
         // Version 4 compresses names against the previous one; earlier versions pad entries to 8

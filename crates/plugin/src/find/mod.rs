@@ -25,6 +25,7 @@ mod transformers;
 
 pub use config_syntax::TreeError;
 pub use found::{Found, NotFound, Origin, ProviderRequest};
+pub use git_index::tracks_below;
 pub use hash::{HashCache, HashError};
 pub use installed::installed;
 pub use layout::{Package, SeenFiles, platform, scan, scan_for};
