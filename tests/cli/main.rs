@@ -81,6 +81,7 @@ mod terraform_commands;
 mod tf_log;
 mod tofu_json_lines;
 mod trusted_certificates;
+mod type_overlays;
 mod usage_errors;
 mod usual_durations;
 mod validate;

@@ -2,12 +2,15 @@
 //! files that the text of a shell command names. What these files load themselves is not found.
 
 use crate::shell_text::fragments;
+use crate::words::runner;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 /// Limit of the search through interpreters and shell texts.
 const MAX_DEPTH: u32 = 6;
+/// Limit of the directories of one command in which its other arguments are tried.
+const MAX_DIRS: usize = 16;
 /// Limit of the files of one command.
 const MAX_FILES: usize = 512;
 /// Bytes of a `#!` line that are read.
@@ -95,15 +98,26 @@ impl<'a> Search<'a> {
             return;
         }
         self.program(program, depth);
+        // `env -C DIR` and `make -C DIR` run in another directory.
+        let is_dir = |word: &&&str| !word.is_empty() && self.dir.join(word).is_dir();
+        let dirs = arguments.iter().filter(is_dir).map(|dir| (*dir).to_owned());
+        let dirs: Vec<String> = dirs.take(MAX_DIRS).collect();
         let name = base_name(program);
         for (_, files) in IMPLIED.iter().filter(|(of, _)| *of == name) {
             for file in *files {
                 self.file(file, false, depth);
+                for dir in &dirs {
+                    self.file(&format!("{dir}/{file}"), false, depth);
+                }
             }
         }
+        let is_runner = runner(program).is_some();
         let script = arguments.iter().position(|word| !word.starts_with('-'));
         for (at, word) in arguments.iter().enumerate() {
-            self.argument(word, Some(at) == script, depth);
+            self.argument(word, is_runner || Some(at) == script, depth);
+            for dir in dirs.iter().filter(|_| !word.starts_with('/')) {
+                self.file(&format!("{dir}/{word}"), false, depth);
+            }
         }
     }
 

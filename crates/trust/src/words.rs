@@ -235,7 +235,7 @@ fn is_before_script(text: &str) -> bool {
 }
 
 /// Name of a program that runs others, also `python` for `/usr/bin/python3.12`.
-fn runner(program: &str) -> Option<&str> {
+pub(crate) fn runner(program: &str) -> Option<&str> {
     let is_version = |c: char| c.is_ascii_digit() || c == '.';
     let name = base_name(program);
     let without = name.trim_end_matches(is_version);

@@ -2,21 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use cty::{Type, Value};
-use lang::diag::{Diagnostics, Message};
+use cty::{Mark, Type, Value};
+use lang::diag::{Diagnostic, Diagnostics, Message};
 use lang::eval::{self, Bindings, Scope};
 use lang::functions::RecordedInput;
 use lang::syntax::{Expr, ExprKind, Traversal};
 use model::Readiness;
 
-use crate::settings::{Given, TypeSettings};
+use crate::settings::{Given, Layer, TypeSettings};
 
 /// Names of the object and of the other expressions of the block.
 pub(crate) const SELF: &str = "self";
 pub(crate) const STATUS: &str = "status";
 pub(crate) const READY: &str = "ready";
 
+/// Limit of the steps of one expression.
+const MAX_STEPS: u64 = 100_000;
+/// Limit of the size of one value, in bytes.
+const MAX_VALUE: u64 = 4 << 20;
+/// Limit of the time of one expression.
+const TIME_LIMIT: Duration = Duration::from_secs(1);
 /// Text in place of a sensitive value.
 const SENSITIVE: &str = "(sensitive)";
 
@@ -70,8 +77,13 @@ impl TypeSettings {
             (value, _) if value.contains_marked() => SENSITIVE.to_owned(),
             (value, _) => raw(&value).unwrap_or_default(),
         };
+        let layer = columns.origin.layer;
+        let shown = |expr: &Expr| match hides(layer, expr, &scope) {
+            true => SENSITIVE.to_owned(),
+            false => text(expr),
+        };
         let columns = columns.value.iter();
-        columns.map(|(name, e)| (name.clone(), text(e))).collect()
+        columns.map(|(name, e)| (name.clone(), shown(e))).collect()
     }
 
     /// Values of the object, its status and its `ready` expression, as far as they can be computed.
@@ -80,6 +92,13 @@ impl TypeSettings {
         let mut values = BTreeMap::from([(Arc::from(SELF), object)]);
         // One of them may use the other; overlays with a cycle were left out.
         let mut rest: Vec<(&str, &Expr)> = self.named().collect();
+        let layer = |name: &str| {
+            let origin = |given: &Option<Given<Expr>>| given.as_ref().map(|g| g.origin.layer);
+            match name {
+                STATUS => origin(&self.status),
+                _ => origin(&self.ready),
+            }
+        };
         for _ in 0..rest.len() {
             rest.retain(|(name, expr)| {
                 let needed = expr.traversals().into_iter().map(|t| &*t.root);
@@ -88,6 +107,9 @@ impl TypeSettings {
                     let (value, found) = evaluate(expr, values.clone());
                     let value = match found.has_errors() {
                         true => Value::unknown(Type::Dynamic),
+                        false if layer(name).is_some_and(|l| hides(l, expr, &values)) => {
+                            value.mark(Mark::Sensitive)
+                        }
                         false => value,
                     };
                     values.insert(Arc::from(*name), value);
@@ -135,10 +157,49 @@ impl TypeSettings {
     }
 }
 
-/// Scope without names and without files: readiness depends on the object alone.
-struct ObjectOnly;
+/// Returns true if a called module uses a sensitive value. Its caller has marked the value, so no
+/// function of the module makes it visible.
+fn hides(layer: Layer, expr: &Expr, values: &BTreeMap<Arc<str>, Value>) -> bool {
+    layer == Layer::Module
+        && expr.traversals().into_iter().any(|traversal| {
+            let used = Expr {
+                kind: ExprKind::Traversal(traversal.clone()),
+                span: traversal.span(),
+            };
+            let (value, found) = evaluate(&used, values.clone());
+            let whole = || {
+                values
+                    .get(&traversal.root)
+                    .is_some_and(Value::contains_marked)
+            };
+            // An attribute that is missing here may be sensitive for another object.
+            value.contains_marked() || (found.has_errors() && whole())
+        })
+}
+
+/// Scope without names and without files: readiness depends on the object alone. Its limits are
+/// low, because these expressions are evaluated often, and a wrong one must not stop a deploy or
+/// the console.
+struct ObjectOnly {
+    until: Instant,
+}
 
 impl Scope for ObjectOnly {
+    fn steps(&self) -> u64 {
+        MAX_STEPS
+    }
+
+    fn max_value_size(&self) -> u64 {
+        MAX_VALUE
+    }
+
+    fn stop_reason(&self) -> Option<Diagnostic> {
+        (Instant::now() > self.until).then(|| {
+            let detail = format!("The expression did not end within {TIME_LIMIT:?}.");
+            Diagnostic::error("Evaluation of a type too slow", detail)
+        })
+    }
+
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
         let mut diags = Diagnostics::new();
         let detail = format!(
@@ -158,8 +219,10 @@ impl Scope for ObjectOnly {
 
 /// Evaluates an expression with these names.
 pub(crate) fn evaluate(expr: &Expr, values: BTreeMap<Arc<str>, Value>) -> (Value, Diagnostics) {
-    let names = Bindings::isolated(&ObjectOnly, values);
-    eval::evaluate(expr, &names)
+    let scope = ObjectOnly {
+        until: Instant::now() + TIME_LIMIT,
+    };
+    eval::evaluate(expr, &Bindings::isolated(&scope, values))
 }
 
 /// Text of a known primitive value.

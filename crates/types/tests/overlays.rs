@@ -380,3 +380,60 @@ fn each_setting_of_a_reconcile_block_makes_a_policy() {
     }
     assert!(settings("name = \"a\"").reconcile().is_none());
 }
+
+#[test]
+fn called_module_does_not_unmask_a_value_of_its_caller() {
+    let secret = object(Value::string("hunter2").mark(cty::Mark::Sensitive));
+    for shown in [
+        "nonsensitive(self.status)",
+        "upper(nonsensitive(self.status))",
+        "jsonencode(nonsensitive(self.status))",
+        "nonsensitive(self).status",
+        "nonsensitive(self[\"status\"])",
+        "join(\"\", [for v in [self.status]: nonsensitive(v)])",
+        "base64encode(nonsensitive(self.status))",
+        "nonsensitive(self.status) == \"hunter2\" ? \"yes\" : \"no\"",
+        "try(nonsensitive(self.status), \"\")",
+    ] {
+        let text = block(&format!(
+            "ready = false\nstatus = {shown}\ncolumns = {{ A = {shown}, B = status, C = nonsensitive(status), D = self.size }}"
+        ));
+        let (overlays, _) = layers(&text, "", "");
+        let found = overlays.effective("shop_database");
+        let condition = found.condition(&secret).unwrap();
+        assert_eq!(condition.status, None, "{shown}");
+        let columns = found.columns_of(&secret);
+        let texts: Vec<&str> = columns.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(
+            texts,
+            ["(sensitive)", "(sensitive)", "(sensitive)", "3"],
+            "{shown}"
+        );
+    }
+    // The workspace itself decides about its own values.
+    let text = block("columns = { A = nonsensitive(self.status) }");
+    let (overlays, _) = layers("", &text, "");
+    let columns = overlays.effective("shop_database").columns_of(&secret);
+    assert_eq!(columns[0].1, "hunter2");
+}
+
+#[test]
+fn expression_beyond_the_limits_makes_the_readiness_unknown() {
+    let began = std::time::Instant::now();
+    for ready in [
+        "length([for a in range(1000): [for b in range(1000): [for c in range(1000): a]]]) > 1",
+        "length([for a in range(1000): [for b in range(1000): [for c in range(1000): a]]]) > 1 || true",
+        "length(join(\"\", [for a in range(1000): format(\"%1000000s\", a)])) > 1",
+        "length(flatten([for a in range(1024): range(1024)])) > 1",
+        "length(setproduct(range(1000), range(1000), range(1000))) > 1",
+    ] {
+        let found = settings(&format!("ready = {ready}"));
+        let condition = found.condition(&object(Value::string("x"))).unwrap();
+        assert_eq!(condition.readiness, Readiness::Unknown, "{ready}");
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        began.elapsed()
+    );
+}

@@ -6,7 +6,9 @@ use crate::error::EngineError;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
 use lang::config::Module;
+use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::SourceMap;
+use lang::syntax::Expr;
 use model::mutex::lock;
 use model::secrets::MASK;
 use model::{ConfigKey, Lazy, ObjectType, StateRow, TypeSetting, TypeView};
@@ -15,7 +17,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use store::marked_value;
 use store::records::{State, StateObject};
-use types::{Layer, Overlays, TypeSettings};
+use types::{Given, Layer, Overlays, TypeSettings};
 use workspace::load::Loaded;
 
 impl Operations {
@@ -29,6 +31,7 @@ impl Operations {
         let user = self.settings.types.as_deref();
         let (mut overlays, mut diags) = Overlays::load(Some(&loaded.root), user, &loaded.sources);
         diags.append(overlays.check(|name| Some(provider_of(schemas, name)?.1)));
+        diags.append(hiding_modules(&overlays, &loaded.root));
         // Hidden in the schemas, so that plan, state, logs and history all hide these attributes.
         for provider in schemas.values_mut() {
             redact(&overlays, provider);
@@ -207,6 +210,31 @@ fn provider_of<'s>(
     // Forks of a provider have the same types; the answer must not change between two runs.
     let found = schemas.iter().filter_map(schema);
     found.min_by_key(|(address, _)| *address)
+}
+
+/// Warnings of called modules that hide attributes of types that the root module uses: a change of
+/// such an attribute would go unnoticed.
+fn hiding_modules(overlays: &Overlays, root: &Module) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    for (name, settings) in overlays.redacting() {
+        if !root
+            .resources
+            .keys()
+            .any(|resource| *resource.kind == *name)
+        {
+            continue;
+        }
+        let by_module = |given: &&Given<Vec<Expr>>| given.origin.layer == Layer::Module;
+        for given in settings.redact.iter().filter(by_module) {
+            let detail = format!(
+                "A called module hides {} of {name}, also of resources of the root module, so their changes are not shown. Remove the redaction, or repeat it in the root module.",
+                given.text
+            );
+            let found = Diagnostic::warning("Attributes hidden by a called module", detail);
+            diags.push(found.at(given.origin.span));
+        }
+    }
+    diags
 }
 
 fn redact(overlays: &Overlays, provider: &mut Arc<ProviderSchema>) {

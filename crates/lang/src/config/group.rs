@@ -295,7 +295,7 @@ struct Evaluation<'a> {
 impl Evaluation<'_> {
     fn settings(&self, settings: &mut GroupSettings, diags: &mut Diagnostics) {
         for (name, expr) in &settings.expressions {
-            match self.statics.value(expr) {
+            match self.statics.limited_value(expr) {
                 Ok(value) => {
                     settings.values.insert(name.clone(), (value, expr.span));
                 }

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cty::{Mark, Value};
 
@@ -51,6 +52,20 @@ impl<'a> Statics<'a> {
             Err(diags)
         } else {
             Ok(value)
+        }
+    }
+
+    /// As [`Statics::value`], with low limits of steps, size and time.
+    pub(super) fn limited_value(&self, expr: &Expr) -> Result<Value, Diagnostics> {
+        self.check_references(expr)?;
+        let scope = Limited {
+            statics: self,
+            until: Instant::now() + TIME_LIMIT,
+        };
+        let (value, diags) = eval::evaluate(expr, &scope);
+        match diags.has_errors() {
+            true => Err(diags),
+            false => Ok(value),
         }
     }
 
@@ -238,6 +253,48 @@ fn with_reference(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics 
     );
     cause.push(Diagnostic::error("Unable to compute static value", detail).at(traversal.span()));
     cause
+}
+
+/// Limit of the steps of a setting.
+const MAX_STEPS: u64 = 100_000;
+/// Limit of the size of one value of a setting, in bytes.
+const MAX_VALUE: u64 = 4 << 20;
+/// Limit of the time of a setting.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+/// Scope of settings that are evaluated often, also while the console draws.
+struct Limited<'a, 's> {
+    statics: &'s Statics<'a>,
+    until: Instant,
+}
+
+impl Scope for Limited<'_, '_> {
+    fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
+        self.statics.resolve(traversal)
+    }
+
+    fn base_dir(&self) -> &std::path::Path {
+        self.statics.base_dir()
+    }
+
+    fn stored_input(&self, look: &ExternalInput) -> Result<Option<StoredInput>, Message> {
+        self.statics.stored_input(look)
+    }
+
+    fn steps(&self) -> u64 {
+        MAX_STEPS
+    }
+
+    fn max_value_size(&self) -> u64 {
+        MAX_VALUE
+    }
+
+    fn stop_reason(&self) -> Option<Diagnostic> {
+        (Instant::now() > self.until).then(|| {
+            let detail = format!("The setting did not end within {TIME_LIMIT:?}.");
+            Diagnostic::error("Evaluation of a setting too slow", detail)
+        })
+    }
 }
 
 impl Scope for Statics<'_> {

@@ -155,6 +155,16 @@ fn decision_ends_when_an_executed_file_changes() {
         (&["curl", "--config=drain.cfg"], "drain.cfg"),
         (&["curl", "-d", "@drain.json"], "drain.json"),
         (&["make", "drain"], "Makefile"),
+        (&["make", "-C", "hooks", "drain"], "hooks/Makefile"),
+        (&["env", "-C", "hooks", "./drain.sh"], "hooks/drain.sh"),
+        (
+            &["env", "--chdir=hooks", "sh", "-c", "./drain.sh"],
+            "drain.sh",
+        ),
+        (
+            &["bash", "-o", "pipefail", "OUT/drain.sh"],
+            "../../other/drain.sh",
+        ),
         (&["ansible-playbook", "play.yml"], "play.yml"),
     ];
     for (words, file) in table {
@@ -168,7 +178,11 @@ fn decision_ends_when_an_executed_file_changes() {
             std::fs::create_dir_all(place.at(dir)).unwrap();
         }
         let here = place.at("clone/work").display().to_string();
-        let words: Vec<String> = words.iter().map(|w| w.replace("HERE", &here)).collect();
+        let out = place.at("other").display().to_string();
+        let words: Vec<String> = words
+            .iter()
+            .map(|w| w.replace("HERE", &here).replace("OUT", &out))
+            .collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let path = format!("clone/work/{file}");
         place.write(&path, "#!/bin/sh\none\n");
