@@ -1,5 +1,5 @@
-//! Tests of overlays of called modules: they show no sensitive value of their caller, and a wrong one
-//! stops no command.
+//! Tests of overlays of called modules: they show no sensitive value of their caller, and a wrong
+//! one stops no command.
 
 use crate::support::Workspace;
 

@@ -158,7 +158,8 @@ fn loop_runs_no_command_that_a_later_version_adds() {
 fn linked_file_and_module_beside_the_workspace_belong_to_it() {
     let lab = Lab::new(SERVERS);
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    let outside = lab.workspace.path().parent().unwrap();
+    let here = lab.workspace.path();
+    let outside = here.parent().unwrap();
     let drain = "    drain {\n      command = [\"touch\", \"../ran\"]\n    }";
     std::fs::write(outside.join("shared.hcl"), group(drain)).unwrap();
     let link = lab.workspace.path().join("web.flightdeck.hcl");
