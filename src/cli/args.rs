@@ -76,9 +76,7 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Trust what files of this directory start, until it changes: shipped plugins, hooks of
-    /// groups, commands and credentials of `secret` blocks, `enforce` with its provisioners, and
-    /// `credential_process` lines
+    /// Trust this directory's plugins, hooks, secrets, `enforce` and `credential_process` as they are
     #[arg(long, alias = "trust-workspace-plugins", global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace: bool,
 
