@@ -76,7 +76,7 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Trust this directory's plugins, hooks, secrets, `enforce` and `credential_process` as they are
+    /// Trust the plugins, hooks, secrets, `enforce` and `credential_process` of this directory
     #[arg(long, alias = "trust-workspace-plugins", global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace: bool,
 
