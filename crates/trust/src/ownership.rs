@@ -373,6 +373,8 @@ mod tests {
         assert_eq!(own.adopt(number).unwrap(), Some(2));
         let text = std::fs::read_to_string(root.path().join("w/.flightdeck/file")).unwrap();
         assert_eq!(text, "mine");
+        // The adoption has created the key.
+        let own = key(root.path(), "a", None);
         assert_eq!(
             own.owner(true),
             Ownership::Own,
