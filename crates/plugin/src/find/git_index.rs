@@ -157,6 +157,12 @@ mod tests {
                 "version {version}"
             );
             assert!(!has("a/xy") && !has("b") && !has("a"), "version {version}");
+            let below = |name: &str| tracks_below(&root.join(name));
+            assert!(
+                below("a") && below("a/b") && below("a/x"),
+                "version {version}"
+            );
+            assert!(!below("b") && !below("a/xy"), "version {version}");
         }
         std::os::unix::fs::symlink("/tmp", root.join("link")).expect("linked");
         git(&root, &["add", "link"]);
