@@ -109,6 +109,7 @@ pub(super) fn settings(
     settings.digest_cache =
         cache_dir().map(|dir| dir.join("flightdeck").join("plugin-digests.json"));
     settings.types = user_files::configuration_file("types");
+    settings.binds_store = true;
     settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
     if let Some(text) = std::env::var(memory_limit::VARIABLE)
         .ok()

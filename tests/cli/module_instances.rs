@@ -18,10 +18,15 @@ fn second(input: &str) -> String {
 
 /// Writes a workspace with the instances `a`, `b` and `c` of a module `m` and a nested one `n`.
 fn workspace(module: &str, nested: &str) -> Workspace {
+    called_by(CALL, module, nested)
+}
+
+/// The same with another call of the module.
+fn called_by(main: &str, module: &str, nested: &str) -> Workspace {
     let module = format!("variable \"in\" {{}}\n{module}");
     let nested = format!("variable \"in\" {{}}\n{nested}");
     let w = Workspace::new(&[
-        ("main.tf", CALL),
+        ("main.tf", main),
         ("m/main.tf", &module),
         ("m/n/main.tf", &nested),
         (
@@ -146,18 +151,6 @@ fn failed_destroy_in_one_instance_holds_up_no_other_instance() {
     let outer = "resource \"terraform_data\" \"first\" {\n  input = var.in\n}\nmodule \"n\" {\n  source     = \"./n\"\n  in         = var.in\n  depends_on = [terraform_data.first]\n}\n";
     let w = workspace(outer, inner);
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    // A target destroys the objects of its instance alone.
-    w.run(&[
-        "deploy",
-        "--auto-approve",
-        "--destroy",
-        "--target",
-        "module.m[\"a\"]",
-    ])
-    .expect(0);
-    let all = objects(&w);
-    assert_eq!(of_instance(&all, "a"), [""; 0]);
-    assert_eq!(of_instance(&all, "b").len(), 2, "{all:?}");
     w.write("fails", "");
     w.run(&["deploy", "--auto-approve", "--destroy"]).expect(5);
     let left = objects(&w);
@@ -193,8 +186,7 @@ const PASSED_BACK: &str = "locals {\n  l = module.m[\"a\"].early\n}\nmodule \"m\
 fn dependents_in_another_instance_are_destroyed_first() {
     let module = "variable \"peer\" {}\nresource \"terraform_data\" \"early\" {}\nmodule \"n\" {\n  source = \"./n\"\n  in     = var.peer\n  name   = var.in\n}\noutput \"early\" {\n  value = terraform_data.early.id\n}\n";
     let nested = "variable \"name\" {}\nresource \"terraform_data\" \"late\" {\n  input = [var.in, var.name]\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = self.input[1] == \"b\" ? \"test ! -e fails\" : \"true\"\n  }\n}\n";
-    let w = workspace(module, nested);
-    w.write("main.tf", PASSED_BACK);
+    let w = called_by(PASSED_BACK, module, nested);
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let late = "module.m[\"b\"].module.n.terraform_data.late";
     let shown = w.run(&["state", "show", late]).expect(0).stdout;

@@ -14,7 +14,7 @@ const STATE: &str = r#"{"version":4,"terraform_version":"1.12.0","serial":1,"lin
 const PROVIDER: &str = "example.com/acme/lab/1.0.0";
 
 /// Paths that the commands of [`work`] write.
-const OF_WORK: [&str; 23] = [
+const OF_WORK: [&str; 24] = [
     "main.tf",
     "terraform.tfstate",
     ".terraform.tfstate.lock.info",
@@ -33,6 +33,7 @@ const OF_WORK: [&str; 23] = [
     ".flightdeck/flightdeck.db-shm",
     ".flightdeck/flightdeck.db-journal",
     ".flightdeck/lock",
+    ".flightdeck/owner",
     ".flightdeck/workspaces",
     ".flightdeck/workspaces/other",
     ".flightdeck/workspaces/other/.flightdeck",

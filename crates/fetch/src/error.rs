@@ -1,8 +1,8 @@
 //! Errors of all fetches, worded for operators.
 
 use crate::netrc::NetrcError;
-use crate::redact::redacted;
 use crate::signature::SignatureError;
+use net::redacted;
 use std::path::PathBuf;
 use std::time::Duration;
 

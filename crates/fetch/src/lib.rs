@@ -16,7 +16,6 @@ mod package;
 mod program;
 mod provider_package;
 mod provider_registry;
-mod redact;
 mod registry_checks;
 mod service;
 mod signature;
@@ -28,6 +27,7 @@ pub use error::FetchError;
 pub use hash::{content_digest, files, h1, h1_with, zh};
 pub use http::{Http, Limits, OnBytes};
 pub use module_registry::Location;
+pub use net::{mask, redacted};
 pub use netrc::{Netrc, NetrcError};
 pub use package::{Packages, expand};
 pub use program::{output, program};
@@ -35,7 +35,6 @@ pub use provider_package::{
     Checks, FetchedPackage, Location as PackageLocation, Policy, ProviderPackage,
 };
 pub use provider_registry::{Platform, Versions};
-pub use redact::{mask, redacted};
 pub use registry_checks::{RegistryChecks, Reported};
 pub use service::Services;
 pub use signature::{SignatureError, Signer, verify};

@@ -5,8 +5,8 @@ use crate::checksum::Checksum;
 use crate::error::FetchError;
 use crate::git;
 use crate::http::{Http, OnBytes, url};
-use crate::redact::redacted;
 use crate::symlinks;
+use net::redacted;
 use reqwest::Url;
 use std::path::{Path, PathBuf};
 

@@ -67,6 +67,8 @@ pub struct Candidate {
     owner: String,
     duration: Duration,
     leadership: Leadership,
+    /// Lease of another process as it was first read, with the time of that read.
+    observed: Option<(LockLease, UnixMs)>,
 }
 
 impl Candidate {
@@ -77,6 +79,7 @@ impl Candidate {
             owner: owner.to_owned(),
             duration,
             leadership: Leadership::NotLeader { owner: None },
+            observed: None,
         }
     }
 
@@ -98,6 +101,9 @@ impl Candidate {
             Observation::Free { token } => self.acquire(*token, now),
             Observation::Held(lease) if lease.expires <= now => self.acquire(lease.token, now),
             Observation::Held(lease) if lease.owner == self.owner => self.hold(lease, now),
+            Observation::Held(lease) if self.is_abandoned(lease, now) => {
+                self.acquire(lease.token, now)
+            }
             Observation::Held(lease) => {
                 let owner = Some(lease.owner.clone());
                 (Leadership::NotLeader { owner }, Vec::new())
@@ -117,12 +123,29 @@ impl Candidate {
         }
     }
 
+    /// Returns true if the lease of another process has not been renewed for its duration, as far
+    /// as this process has seen. Its end may be wrong, because the clock of its owner may be ahead.
+    fn is_abandoned(&mut self, lease: &LockLease, now: UnixMs) -> bool {
+        match &self.observed {
+            Some((known, since)) if known == lease => {
+                now.saturating_sub(*since) >= self.duration_ms()
+            }
+            _ => {
+                self.observed = Some((lease.clone(), now));
+                false
+            }
+        }
+    }
+
+    fn duration_ms(&self) -> UnixMs {
+        UnixMs::try_from(self.duration.as_millis()).unwrap_or(UnixMs::MAX)
+    }
+
     fn lease(&self, token: u64, now: UnixMs) -> LockLease {
-        let duration = UnixMs::try_from(self.duration.as_millis()).unwrap_or(UnixMs::MAX);
         LockLease {
             owner: self.owner.clone(),
             token,
-            expires: now.saturating_add(duration),
+            expires: now.saturating_add(self.duration_ms()),
         }
     }
 
@@ -138,8 +161,9 @@ impl Candidate {
     /// Keeps the lease, and renews it when half of its time is over.
     fn hold(&self, lease: &LockLease, now: UnixMs) -> (Leadership, Vec<LeaderAction>) {
         let mut actions = Vec::new();
-        let half = UnixMs::try_from(self.duration.as_millis() / 2).unwrap_or(UnixMs::MAX);
-        if lease.expires - now <= half {
+        let left = lease.expires.saturating_sub(now);
+        // More than the duration is left if the clock was set back; others cannot know that.
+        if left <= self.duration_ms() / 2 || left > self.duration_ms() {
             actions.push(LeaderAction::Renew(self.lease(lease.token, now)));
         }
         let token = lease.token;
@@ -234,6 +258,31 @@ mod tests {
                     (0, held("me", 1, 100), "lead"),
                     (100, held("me", 1, 100), "step down, acquire 2 until 200"),
                     (101, held("me", 2, 200), "lead"),
+                ],
+            ),
+            (
+                "the clock of a leader that ended was ahead",
+                vec![
+                    (0, held("other", 1, 9_000), ""),
+                    (99, held("other", 1, 9_000), ""),
+                    (100, held("other", 1, 9_000), "acquire 2 until 200"),
+                    (101, held("me", 2, 200), "lead"),
+                ],
+            ),
+            (
+                "the clock of a living leader is ahead",
+                vec![
+                    (0, held("other", 1, 9_000), ""),
+                    (60, held("other", 1, 9_060), ""),
+                    (120, held("other", 1, 9_060), ""),
+                    (130, held("other", 1, 9_120), ""),
+                ],
+            ),
+            (
+                "the own clock was set back",
+                vec![
+                    (1_000, held("me", 1, 1_100), "lead"),
+                    (10, held("me", 1, 1_100), "renew 1 until 110"),
                 ],
             ),
             (

@@ -218,6 +218,8 @@ pub struct Settings {
     pub memory: Option<u64>,
     /// File with trust decisions about workspace plugins; never inside a workspace.
     pub trusted_plugins: Option<PathBuf>,
+    /// Bind the store to a key of this user, so that a store that came with a clone is set aside.
+    pub binds_store: bool,
     /// Cache file for plugin digests; ignored inside the workspace.
     pub digest_cache: Option<PathBuf>,
     /// Directory of the user's overlays of resource types.
@@ -256,6 +258,7 @@ impl Settings {
             development: BTreeMap::new(),
             memory: None,
             trusted_plugins: None,
+            binds_store: false,
             digest_cache: None,
             types: None,
             object_steps: false,

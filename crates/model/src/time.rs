@@ -1,6 +1,6 @@
 //! Time: milliseconds of the wall clock.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since the Unix epoch.
 pub type UnixMs = i64;
@@ -10,6 +10,31 @@ pub fn now_ms() -> UnixMs {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Clock that starts at the wall clock and does not jump with it, for waits.
+#[derive(Debug, Clone, Copy)]
+pub struct SteadyClock {
+    started: UnixMs,
+    since: Instant,
+}
+
+impl SteadyClock {
+    /// Starts the clock.
+    #[must_use]
+    pub fn start() -> Self {
+        Self {
+            started: now_ms(),
+            since: Instant::now(),
+        }
+    }
+
+    /// Returns its time.
+    #[must_use]
+    pub fn now(&self) -> UnixMs {
+        let elapsed = i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.started.saturating_add(elapsed)
+    }
 }
 
 /// Formats a time: `2026-11-21 10:15:02 UTC`.

@@ -10,8 +10,10 @@
 
 mod config;
 mod http_client;
+mod redact;
 mod verifier;
 
 pub use config::{Identity, TlsError, certificates, client};
 pub use http_client::{HttpClientError, HttpOptions, Redirects, http_client};
+pub use redact::{mask, redacted};
 pub use verifier::{Roots, any_server, verifier};

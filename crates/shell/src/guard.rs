@@ -39,8 +39,10 @@ pub fn register() {
     PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));
 }
 
-/// Returns the command line with the guard in front.
-pub(super) fn guarded_command(words: &[String]) -> Vec<OsString> {
+/// Returns the command line with the guard in front, or the command alone if none is registered.
+/// The guard's standard input is its lifeline: once it is closed, the command and all its
+/// descendants are killed.
+pub fn guarded_command<W: Clone + Into<OsString>>(words: &[W]) -> Vec<OsString> {
     let guard = PROGRAM
         .get()
         .filter(|p| p.exists())
@@ -48,7 +50,7 @@ pub(super) fn guarded_command(words: &[String]) -> Vec<OsString> {
     guard
         .into_iter()
         .flatten()
-        .chain(words.iter().map(OsString::from))
+        .chain(words.iter().cloned().map(Into::into))
         .collect()
 }
 

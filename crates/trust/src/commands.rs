@@ -7,6 +7,7 @@ use crate::file::{Known, TrustFile, TrustFileError, roots};
 use crate::words::{Part, Word, varies_in_data_only};
 use model::mutex::lock;
 use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
@@ -25,6 +26,9 @@ pub type Announce = fn(&WorkspaceCommand);
 #[derive(Debug)]
 struct NewlyTrusted {
     announce: Announce,
+    /// Digest of each command that became trusted, by its text and file. A file that changes
+    /// afterwards is not trusted again.
+    digests: HashMap<(String, PathBuf), String>,
 }
 
 /// Directory of [`trust_directory`].
@@ -106,7 +110,10 @@ impl CommandError {
 /// Trusts every command of the workspace from now on, and saves that. `announce` shows each
 /// command before it runs.
 pub fn trust_all(announce: Announce) {
-    lock(&NEWLY).get_or_insert(NewlyTrusted { announce });
+    lock(&NEWLY).get_or_insert(NewlyTrusted {
+        announce,
+        digests: HashMap::new(),
+    });
 }
 
 /// Trusts every command in files of a directory that this process has created, for the life of the
@@ -289,7 +296,8 @@ impl CommandTrust {
         let file = named_by.file();
         let covers: Vec<String> = executed.iter().map(|file| file.name.clone()).collect();
         let command = WorkspaceCommand {
-            command,
+            // Addresses of health checks can have credentials; the digest covers them.
+            command: net::redacted(&command),
             file: self.canonical_path(file).unwrap_or_else(|| file.to_owned()),
             digest,
             covers,
@@ -308,6 +316,16 @@ impl CommandTrust {
                 changed: known == Known::Changed,
             });
         };
+        let key = (command.command.clone(), command.file.clone());
+        if let Some(before) = newly.digests.get(&key)
+            && *before != command.digest
+        {
+            return Err(CommandError::Untrusted {
+                command,
+                changed: true,
+            });
+        }
+        newly.digests.insert(key, command.digest.clone());
         // Before the command runs, so that the user can read it first.
         (newly.announce)(&command);
         self.file.add(&command.digest, &name)?;

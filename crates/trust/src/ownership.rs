@@ -57,6 +57,8 @@ pub enum Ownership {
 pub struct StoreKey {
     /// `None` if it does not exist yet.
     key: Option<String>,
+    /// Key of the user's state directory beside a given one: marks made before it was given count.
+    former: Option<String>,
     /// File of the key; `None` if the key was given, or if the user has no state directory outside
     /// of the workspace.
     file: Option<PathBuf>,
@@ -74,12 +76,11 @@ impl StoreKey {
     ) -> Result<Self, OwnershipError> {
         let with = |key, file| Self {
             key,
+            former: None,
             file,
             workspace: workspace.to_owned(),
         };
-        if let Some(given) = variable(VARIABLE).filter(|key| !key.trim().is_empty()) {
-            return Ok(with(Some(given.trim().to_owned()), None));
-        }
+        let given = variable(VARIABLE).filter(|key| !key.trim().is_empty());
         let absolute = |text: String| Some(PathBuf::from(text)).filter(|p| p.is_absolute());
         let state = variable("XDG_STATE_HOME").and_then(absolute).or_else(|| {
             let home = variable("HOME").and_then(absolute)?;
@@ -87,7 +88,14 @@ impl StoreKey {
         });
         let file = state.map(|state| state.join("flightdeck").join("store-key"));
         // A clone must not bring its own key.
-        let Some(file) = file.filter(|file| is_outside(file, workspace)) else {
+        let file = file.filter(|file| is_outside(file, workspace));
+        if let Some(given) = given {
+            return Ok(Self {
+                former: file.and_then(|file| read_key(&file).ok()),
+                ..with(Some(given.trim().to_owned()), None)
+            });
+        }
+        let Some(file) = file else {
             return Ok(with(None, None));
         };
         match read_key(&file) {
@@ -101,13 +109,15 @@ impl StoreKey {
     pub fn without_key(workspace: &Path) -> Self {
         Self {
             key: None,
+            former: None,
             file: None,
             workspace: workspace.to_owned(),
         }
     }
 
-    /// Finds the owner of the workspace's directory. `is_tracked` if git tracks a file in it.
-    pub fn owner(&self, is_tracked: bool) -> Ownership {
+    /// Finds the owner of the workspace's directory. `is_tracked` if git tracks a file in it; `None`
+    /// if that cannot be found out.
+    pub fn owner(&self, is_tracked: Option<bool>) -> Ownership {
         let dir = self.workspace.join(STORE);
         // Links and other kinds are refused when the store is opened.
         let Ok(found) = std::fs::symlink_metadata(&dir) else {
@@ -119,21 +129,24 @@ impl StoreKey {
         let mark = self.file(OWNER).read().ok();
         let mark = mark.and_then(|text| String::from_utf8(text).ok());
         let own = mark.as_deref().and_then(|mark| self.is_own(mark));
+        let is_users = found.uid() == rustix::process::geteuid().as_raw();
         match (own, is_tracked) {
             // A mark for a tracked directory comes from an explicit adoption.
-            (Some(Mark::Adopted), _) | (Some(Mark::Made), false) => Ownership::Own,
-            (_, true) => Ownership::Foreign("git tracks it, so it came with the repository"),
-            (None, false) if mark.is_some() && self.key.is_none() && self.file.is_none() => {
+            (Some(Mark::Adopted), _) | (Some(Mark::Made), Some(false) | None) => Ownership::Own,
+            (_, Some(true)) => Ownership::Foreign("git tracks it, so it came with the repository"),
+            // Root keeps the store of the user whose workspace it is; the guard of the store
+            // refuses other users.
+            (None, _) if !is_users => Ownership::Unchecked,
+            (None, None) => {
+                Ownership::Foreign("git may track it: the index of the repository cannot be read")
+            }
+            (None, _) if mark.is_some() && self.key.is_none() && self.file.is_none() => {
                 Ownership::Unchecked
             }
-            (None, false) if mark.is_some() => {
+            (None, _) if mark.is_some() => {
                 Ownership::Foreign("it has the key of another user or machine")
             }
-            (None, false) if found.uid() == rustix::process::geteuid().as_raw() => {
-                Ownership::Unmarked
-            }
-            // The guard of the store refuses it, with a remedy.
-            (None, false) => Ownership::Unchecked,
+            (None, _) => Ownership::Unmarked,
         }
     }
 
@@ -173,7 +186,9 @@ impl StoreKey {
         let mark = [Mark::Made, Mark::Adopted]
             .into_iter()
             .find(|mark| mark.name() == name)?;
-        (proof(self.key.as_deref()?, id, mark) == found).then_some(mark)
+        let mut keys = self.key.iter().chain(&self.former);
+        keys.any(|key| proof(key, id, mark) == found)
+            .then_some(mark)
     }
 
     fn file(&self, name: &str) -> RootedPath {
@@ -335,14 +350,27 @@ mod tests {
     fn directory_belongs_to_the_key_that_marked_it() {
         let root = workspace();
         let own = key(root.path(), "a", None);
-        assert_eq!(own.owner(false), Ownership::Unmarked);
+        assert_eq!(own.owner(Some(false)), Ownership::Unmarked);
+        assert!(matches!(own.owner(None), Ownership::Foreign(_)));
         own.mark().unwrap();
-        assert_eq!(key(root.path(), "a", None).owner(false), Ownership::Own);
+        let again = key(root.path(), "a", None);
+        assert_eq!(again.owner(Some(false)), Ownership::Own);
+        assert_eq!(again.owner(None), Ownership::Own, "an unreadable index");
+        let with_given = key(root.path(), "a", Some("k"));
+        assert_eq!(
+            with_given.owner(Some(false)),
+            Ownership::Own,
+            "marked before"
+        );
         for (what, other, is_tracked) in [
-            ("another user", key(root.path(), "b", None), false),
-            ("a given key", key(root.path(), "a", Some("k")), false),
-            ("tracked by git", own.clone(), true),
-            ("tracked, another user", key(root.path(), "b", None), true),
+            ("another user", key(root.path(), "b", None), Some(false)),
+            ("a given key", key(root.path(), "b", Some("k")), Some(false)),
+            ("tracked by git", own.clone(), Some(true)),
+            (
+                "tracked, another user",
+                key(root.path(), "b", None),
+                Some(true),
+            ),
         ] {
             assert!(
                 matches!(other.owner(is_tracked), Ownership::Foreign(_)),
@@ -352,14 +380,14 @@ mod tests {
         let runner = key(root.path(), "b", Some("shared"));
         runner.mark().unwrap();
         assert_eq!(
-            key(root.path(), "c", Some("shared")).owner(false),
+            key(root.path(), "c", Some("shared")).owner(Some(false)),
             Ownership::Own
         );
         // A changed mark is no mark of the user.
         let file = root.path().join("w/.flightdeck/owner");
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, text.replace("made", "adopted")).unwrap();
-        assert!(matches!(runner.owner(true), Ownership::Foreign(_)));
+        assert!(matches!(runner.owner(Some(true)), Ownership::Foreign(_)));
     }
 
     #[test]
@@ -368,7 +396,7 @@ mod tests {
         let own = key(root.path(), "a", None);
         let number = own.set_aside().unwrap();
         assert_eq!(own.all_aside(), [number]);
-        assert_eq!(own.owner(false), Ownership::Unchecked);
+        assert_eq!(own.owner(Some(false)), Ownership::Unchecked);
         std::fs::create_dir(root.path().join("w/.flightdeck")).unwrap();
         assert_eq!(own.adopt(number).unwrap(), Some(2));
         let text = std::fs::read_to_string(root.path().join("w/.flightdeck/file")).unwrap();
@@ -376,7 +404,7 @@ mod tests {
         // The adoption has created the key.
         let own = key(root.path(), "a", None);
         assert_eq!(
-            own.owner(true),
+            own.owner(Some(true)),
             Ownership::Own,
             "adopted although git tracks it"
         );

@@ -34,6 +34,8 @@ pub(crate) fn fragments(text: &str) -> Vec<String> {
 fn words(text: &str) -> Vec<String> {
     let (mut all, mut word) = (Vec::new(), String::new());
     let mut is_quoted = false;
+    // The next word is the file that output goes to, which nothing executes by that.
+    let mut is_target = false;
     let mut quote = None;
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
@@ -50,14 +52,18 @@ fn words(text: &str) -> Vec<String> {
             },
             (None, c) if SEPARATORS.contains(c) => {
                 if !word.is_empty() || is_quoted {
-                    all.push(std::mem::take(&mut word));
+                    let word = std::mem::take(&mut word);
+                    if !std::mem::take(&mut is_target) {
+                        all.push(word);
+                    }
                 }
                 is_quoted = false;
+                is_target |= c == '>';
             }
             (_, c) => word.push(c),
         }
     }
-    if !word.is_empty() {
+    if !word.is_empty() && !is_target {
         all.push(word);
     }
     all
@@ -108,6 +114,12 @@ mod tests {
             let found = fragments(text);
             assert!(found.iter().any(|f| f == expected), "{text}: {found:?}");
         }
+        for text in ["echo x >> ./log", "echo x >./log 2>&1", "a 2> './log'"] {
+            let found = fragments(text);
+            assert!(!found.iter().any(|f| f == "./log"), "{text}: {found:?}");
+        }
+        let found = fragments("echo x > ./run; sh ./run");
+        assert!(found.iter().any(|f| f == "./run"), "{found:?}");
         assert_eq!(fragments("creds"), ["creds"]);
         assert!(fragments("").is_empty());
     }

@@ -5,7 +5,7 @@ use crate::executed::base_name;
 
 /// Programs that run a script or another program from their arguments, and words of a shell before
 /// a command.
-const RUNNERS: [&str; 68] = [
+const RUNNERS: [&str; 93] = [
     "sh",
     "bash",
     "dash",
@@ -74,7 +74,47 @@ const RUNNERS: [&str; 68] = [
     "do",
     "!",
     "{",
+    "for",
+    "case",
+    "select",
+    "read",
+    "taskset",
+    "setpriv",
+    "setarch",
+    "script",
+    "prlimit",
+    "numactl",
+    "cgexec",
+    "firejail",
+    "proot",
+    "fakeroot",
+    "run-parts",
+    "start-stop-daemon",
+    "gdb",
+    "valgrind",
+    "ltrace",
+    "perf",
+    "socat",
+    "nc",
+    "xvfb-run",
+    "dbus-run-session",
+    "gosu",
 ];
+/// Words of a shell after which a command follows.
+const KEYWORDS: [&str; 9] = [
+    "if", "then", "elif", "else", "do", "while", "until", "!", "{",
+];
+/// Programs that run the command behind their name.
+const PREFIXES: [&str; 6] = ["nohup", "setsid", "exec", "command", "time", "source"];
+/// Programs that run a script: the first argument, unless it is an option.
+const INTERPRETERS: [&str; 12] = [
+    "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "tclsh",
+    "fish",
+];
+/// Options of Python without a value.
+const PYTHON_FLAGS: [&str; 9] = ["-u", "-B", "-E", "-s", "-S", "-O", "-I", "-b", "-q"];
+/// Options of ssh with a value.
+const SSH_VALUES: &str = "BbcDEeFIiJLlmOopQRSWw";
 /// Shells, whose texts are checked word by word.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 /// Arguments after which a program runs another one.
@@ -140,47 +180,156 @@ pub fn varies_in_data_only(words: &[Word]) -> bool {
 
 /// Checks the words of a command; `in_shell` if a shell splits them.
 fn is_data_only(words: &[Word], in_shell: bool) -> bool {
-    // Set while a program waits for its script: the name of the program.
-    let mut pending = Some("");
-    let mut takes_text = false;
-    let fixed: Vec<Option<String>> = words.iter().map(Word::fixed_text).collect();
-    for (word, text) in words.iter().zip(&fixed) {
-        let Some(text) = text else {
-            match pending {
-                Some(shell) if takes_text && SHELLS.contains(&shell) => {
-                    if !is_safe_shell_text(word) {
-                        return false;
-                    }
-                    pending = None;
-                }
-                Some(_) => return false,
-                None if word.can_be_option() => return false,
-                None if in_shell && !has_safe_characters(word) => return false,
-                None => {}
+    if words.iter().all(|word| word.fixed_text().is_some()) {
+        return true;
+    }
+    let Some((program, rest)) = words.split_first() else {
+        return true;
+    };
+    let Some(program) = program.fixed_text() else {
+        return false;
+    };
+    if in_shell && (KEYWORDS.contains(&program.as_str()) || is_assignment(&program)) {
+        return is_data_only(rest, true);
+    }
+    match runner(&program) {
+        None => are_data(rest, in_shell),
+        Some("ssh") => is_data_of_ssh(rest),
+        Some("timeout") => is_data_behind(rest, in_shell, |text| {
+            text.starts_with(|c: char| c.is_ascii_digit())
+        }),
+        Some("env") => is_data_behind(rest, in_shell, |text| text == "-i" || is_assignment(text)),
+        Some(name) if PREFIXES.contains(&name) => is_data_only(rest, in_shell),
+        Some(name) if SHELLS.contains(&name) => is_data_of_shell(rest, in_shell),
+        Some(name) if INTERPRETERS.contains(&name) => {
+            let flags = match name {
+                "python" | "pypy" => &PYTHON_FLAGS[..],
+                _ => &[],
+            };
+            let is_flag = |word: &&Word| word.fixed_text().is_some_and(|w| flags.contains(&&*w));
+            let before = rest.iter().take_while(is_flag).count();
+            is_script_with_data(&rest[before..], in_shell)
+        }
+        Some(_) => false,
+    }
+}
+
+/// Checks arguments of a program that runs none of them, as far as is known.
+fn are_data(words: &[Word], in_shell: bool) -> bool {
+    for (at, word) in words.iter().enumerate() {
+        match word.fixed_text() {
+            Some(text) if runner(&text).is_some() => {
+                return is_data_only(&words[at..], in_shell);
             }
-            continue;
-        };
-        if let Some(name) = runner(text) {
-            (pending, takes_text) = (Some(name), false);
-        } else if RUNNING_OPTIONS.contains(&text.as_str()) {
-            (pending, takes_text) = (Some(""), false);
-        } else if pending.is_some() && is_before_script(text) {
-            takes_text |= text.starts_with('-') && !text.starts_with("--") && text.ends_with('c');
-        } else {
-            pending = None;
+            Some(text) if RUNNING_OPTIONS.contains(&text.as_str()) => {
+                return is_data_only(&words[at + 1..], in_shell);
+            }
+            Some(_) => {}
+            None if word.can_be_option() => return false,
+            None if in_shell && !has_safe_characters(word) => return false,
+            None => {}
         }
     }
     true
 }
 
-/// Returns true if no open part of a shell text can be a command, or end a word.
-fn is_safe_shell_text(text: &Word) -> bool {
-    if !has_safe_characters(text) {
+/// Checks a command behind fixed words of which it is known what they are.
+fn is_data_behind(words: &[Word], in_shell: bool, is_known: impl Fn(&str) -> bool) -> bool {
+    let known = |word: &&Word| word.fixed_text().is_some_and(|text| is_known(&text));
+    let before = words.iter().take_while(known).count();
+    let starts = words.get(before).and_then(Word::fixed_text);
+    // An option may have a value, which would be taken for the command.
+    starts.is_some_and(|text| !text.starts_with('-')) && is_data_only(&words[before..], in_shell)
+}
+
+/// Checks a script with its arguments.
+fn is_script_with_data(words: &[Word], in_shell: bool) -> bool {
+    let script = words.first().and_then(Word::fixed_text);
+    script.is_some_and(|script| !script.starts_with('-')) && are_data(&words[1..], in_shell)
+}
+
+/// Checks the arguments of a shell: its options, then a script or, after `-c`, a text.
+fn is_data_of_shell(words: &[Word], in_shell: bool) -> bool {
+    let (mut at, mut takes_text) = (0, false);
+    while let Some(option) = words.get(at).and_then(Word::fixed_text)
+        && option.starts_with(['-', '+'])
+    {
+        // Long options differ between shells, so their values are not known.
+        if option.starts_with("--") {
+            return false;
+        }
+        takes_text |= option.contains('c');
+        // `-o pipefail` has a value, also at the end of a cluster.
+        at += 1 + usize::from(option.contains(['o', 'O']));
+    }
+    let rest = words.get(at..).unwrap_or_default();
+    match rest.split_first() {
+        Some((text, arguments)) if takes_text => {
+            is_safe_shell_text(text) && are_data(arguments, in_shell)
+        }
+        _ => is_script_with_data(rest, in_shell),
+    }
+}
+
+/// Checks the arguments of ssh: the host is data, and a remote shell gets the rest.
+fn is_data_of_ssh(words: &[Word]) -> bool {
+    let mut at = 0;
+    while let Some(option) = words.get(at).and_then(Word::fixed_text)
+        && option.starts_with('-')
+    {
+        let has_value = option.len() == 2 && option.ends_with(|c| SSH_VALUES.contains(c));
+        at += 1 + usize::from(has_value);
+        // The value may name a program, such as that of ProxyCommand.
+        if has_value && words.get(at - 1).is_some_and(|v| v.fixed_text().is_none()) {
+            return false;
+        }
+    }
+    let Some((host, remote)) = words.get(at..).and_then(<[Word]>::split_first) else {
+        return false;
+    };
+    if host.fixed_text().is_none() && (host.can_be_option() || !has_safe_characters(host)) {
         return false;
     }
-    commands_of(text)
+    let separated = |word: &Word| {
+        [Part::Fixed(" ".to_owned())]
+            .into_iter()
+            .chain(word.0.clone())
+    };
+    is_safe_shell_text(&Word(remote.iter().flat_map(separated).collect()))
+}
+
+fn is_assignment(text: &str) -> bool {
+    let name = text.split_once('=').map(|(name, _)| name);
+    name.is_some_and(|name| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+/// Returns true if no open part of a shell text can be a command, or end a word.
+fn is_safe_shell_text(text: &Word) -> bool {
+    if text.fixed_text().is_some() {
+        return true;
+    }
+    let commands = commands_of(text);
+    has_safe_characters(text)
+        && !commands.iter().any(|words| reads_its_script(words))
+        && commands.iter().all(|words| is_data_only(words, true))
+}
+
+/// Returns true for an interpreter that gets its script from standard input, such as `| sh`.
+fn reads_its_script(words: &[Word]) -> bool {
+    let mut texts = words
         .iter()
-        .all(|words| is_data_only(words, true))
+        .map(|word| word.fixed_text().unwrap_or_default());
+    let program = texts.next().unwrap_or_default();
+    let name = runner(&program).unwrap_or_default();
+    match name {
+        "xargs" | "parallel" => true,
+        _ if SHELLS.contains(&name) || INTERPRETERS.contains(&name) => {
+            texts.all(|text| text.starts_with('-'))
+        }
+        _ => false,
+    }
 }
 
 fn has_safe_characters(word: &Word) -> bool {
@@ -225,13 +374,6 @@ fn commands_of(text: &Word) -> Vec<Vec<Word>> {
         words.retain(|word| !word.0.is_empty());
     }
     commands
-}
-
-/// Options, assignments of `env` and durations of `timeout` precede the script.
-fn is_before_script(text: &str) -> bool {
-    text.starts_with('-')
-        || text.starts_with(|c: char| c.is_ascii_digit())
-        || (text.contains('=') && !text.contains('/'))
 }
 
 /// Name of a program that runs others, also `python` for `/usr/bin/python3.12`.
@@ -312,6 +454,36 @@ mod tests {
             ("python3|@x", false),
             ("python3|-m|@x", false),
             ("./drain.sh|@--run=evil", false),
+            ("ssh|@10.0.0.1|true", true),
+            (
+                "ssh|-o|StrictHostKeyChecking=no|root@@10.0.0.1#|drain.sh|--now",
+                true,
+            ),
+            ("ssh|host|drain @10.0.0.1", true),
+            ("bash|-ceu|echo @10.0.0.1", true),
+            ("bash|-euo|pipefail|-c|echo @10.0.0.1", true),
+            ("nohup|./drain.sh|@x", true),
+            ("sh|-c|if true; then ./drain.sh @x#; fi", true),
+            ("ssh|@-oProxyCommand=evil|true", false),
+            ("ssh|-o|@ProxyCommand=evil#|host", false),
+            ("ssh|host|@evil", false),
+            ("ssh|host|drain @a;evil", false),
+            ("bash|-euo|pipefail|-c|echo @x; evil", false),
+            ("bash|-o|pipefail|-c|@x", false),
+            ("timeout|-s|KILL|10|@x", false),
+            ("env|-u|FOO|@x", false),
+            ("env|-C|/tmp|@x", false),
+            ("xargs|-a|f|-I|{}|@x", false),
+            ("sudo|-u|user|@x", false),
+            ("taskset|1|@x", false),
+            ("script|-qc|@x", false),
+            ("sed|-n|-e|p|-e|@x|f", false),
+            ("sh|-c|echo @x# ;sh", false),
+            ("sh|-c|echo @x# ;sh -s", false),
+            ("sh|-c|echo @x# ;xargs rm", false),
+            ("sh|-c|for c in @x#; do $c; done", false),
+            ("perl|-e|1|@x", false),
+            ("bash|--rcfile|@x|-i", false),
         ] {
             assert_eq!(varies_in_data_only(&words(text)), expected, "{text}");
         }

@@ -170,7 +170,6 @@ pub(in crate::cli) fn refuse_links_below_workspace(path: &Path) -> Result<(), Cl
 
 /// Refuses another name, by symbolic or hard link, of a protected file.
 fn refuse_links(path: &Path) -> Result<(), CliError> {
-    refuse_links_below_workspace(path)?;
     let entries = |dir: &str| std::fs::read_dir(dir).into_iter().flatten().flatten();
     let is_one = |entry: std::fs::DirEntry| is_same_file(path, &entry.path());
     if entries(RESERVED_DIRECTORIES[0]).any(is_one) {
@@ -183,7 +182,7 @@ fn refuse_links(path: &Path) -> Result<(), CliError> {
     if entries(".").filter(configuration).any(is_one) {
         return Err(refused(path, IS_CONFIGURATION));
     }
-    Ok(())
+    refuse_links_below_workspace(path)
 }
 
 fn reserved_path_text(dir: &Path) -> String {

@@ -120,6 +120,7 @@ fn command(
     let is_open = provisioner.kind == ProvisionerKind::LocalExec && !varies_in_data_only(&words);
     for name in [
         "working_dir",
+        "environment",
         "inline",
         "script",
         "scripts",

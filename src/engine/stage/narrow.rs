@@ -1,7 +1,7 @@
 //! Extent of a stage with targets or excludes: nodes to evaluate, instances to plan, and objects to
 //! destroy. Same rules as OpenTofu: targets include their dependencies; dependents of excluded
 //! resources are excluded. A destroy uses the recorded dependencies the other way: it includes
-//! dependents only, and of nested modules only those of the same instance. Pure.
+//! dependents only. Pure.
 
 use super::change::Change;
 use super::nodes::{Node, Nodes};
@@ -386,11 +386,7 @@ impl<'s> Dependencies<'s> {
             if looked.insert(instance.abs()) {
                 let config = instance.config().to_string();
                 let all = self.dependents.get(config.as_str()).into_iter().flatten();
-                let depends = |other: &&AbsInstance| {
-                    let path = instance.module.path();
-                    let shared = self.nodes.shared_instance(&other.module, &path);
-                    instance.module.starts_with(&shared)
-                };
+                let depends = |other: &&AbsInstance| !self.in_other_instances(&instance, other);
                 add_reachable(&mut seen, &mut queue, all.filter(depends));
             }
         }
@@ -400,8 +396,8 @@ impl<'s> Dependencies<'s> {
 
 impl Dependencies<'_> {
     /// Returns true if two objects are in different instances of one module that do not depend on
-    /// each other. Objects of nested modules count as dependencies of all instances, as in
-    /// OpenTofu, because keeping more objects is safer.
+    /// each other. Objects of nested modules count as dependencies and dependents of all instances,
+    /// as in OpenTofu.
     fn in_other_instances(&self, a: &AbsInstance, b: &AbsInstance) -> bool {
         let path = b.module.path();
         let same_module = a.module != b.module && a.module.path() == path;

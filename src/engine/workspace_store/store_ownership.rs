@@ -56,7 +56,7 @@ pub fn store_key(workspace: &Path) -> Result<StoreKey, EngineError> {
 /// # Errors
 /// The key cannot be read, or the store cannot be set aside.
 pub(super) fn check(settings: &Settings, access: Access) -> Result<Checked, EngineError> {
-    if access == Access::NoStore {
+    if access == Access::NoStore || !settings.binds_store {
         return Ok(Checked::default());
     }
     let workspace = &settings.workspace;
@@ -95,8 +95,11 @@ pub(super) fn check(settings: &Settings, access: Access) -> Result<Checked, Engi
 
 /// Marks a store without a mark, which this process has opened. Blocks.
 pub(super) fn mark_unmarked(settings: &Settings) {
+    if !settings.binds_store {
+        return;
+    }
     let key = store_key(&settings.workspace);
-    let marked = key.map(|key| match key.owner(false) {
+    let marked = key.map(|key| match key.owner(Some(false)) {
         Ownership::Unmarked => key.mark().err(),
         _ => None,
     });

@@ -8,26 +8,31 @@ pub(super) fn is_in_git(file: &Path) -> bool {
     is_tracked(file, has)
 }
 
-/// Returns true if git tracks the directory, a file below it, or a link in its path. An unreadable
-/// index counts as tracking it.
-pub fn tracks_below(directory: &Path) -> bool {
-    is_tracked(directory, has_below)
+/// Returns true if git tracks the directory, a file below it, or a link in its path; `None` if the
+/// index cannot be read.
+pub fn tracks_below(directory: &Path) -> Option<bool> {
+    tracks(directory, has_below)
 }
 
 fn is_tracked(file: &Path, has: impl Fn(&[u8], &[u8]) -> Option<bool>) -> bool {
+    tracks(file, has).unwrap_or(true)
+}
+
+fn tracks(file: &Path, has: impl Fn(&[u8], &[u8]) -> Option<bool>) -> Option<bool> {
     let Some((root, index)) = file
         .ancestors()
         .skip(1)
         .find_map(|folder| Some((folder, index_of(folder)?)))
     else {
-        return false;
+        return Some(false);
     };
     let Ok(name) = file.strip_prefix(root) else {
-        return false;
+        return Some(false);
     };
     match fsroot::read_regular(&index) {
-        Ok(index) => has(&index, name.as_os_str().as_encoded_bytes()).unwrap_or(true),
-        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+        Ok(index) => has(&index, name.as_os_str().as_encoded_bytes()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some(false),
+        Err(_) => None,
     }
 }
 
@@ -69,7 +74,18 @@ fn is_below(name: &[u8], directory: &[u8]) -> bool {
 
 /// Searches the names of an index of version 2, 3 or 4; `None` if it cannot be parsed.
 fn search(index: &[u8], matches: impl Fn(&[u8]) -> bool) -> Option<bool> {
-    const STAT_AND_HASH: usize = 60;
+    // The index does not say if its repository has SHA-1 or SHA-256. Only the right length of a
+    // hash leads to its end.
+    const HASHES: [usize; 2] = [20, 32];
+    HASHES
+        .iter()
+        .find_map(|hash| search_with(*hash, index, &matches))
+}
+
+/// Searches an index whose hashes have this length in bytes.
+fn search_with(hash: usize, index: &[u8], matches: impl Fn(&[u8]) -> bool) -> Option<bool> {
+    let stat_and_hash = 40 + hash;
+    let mut is_found = false;
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
     if index.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
@@ -78,8 +94,8 @@ fn search(index: &[u8], matches: impl Fn(&[u8]) -> bool) -> Option<bool> {
     let (mut at, mut name) = (12, Vec::new());
     for _ in 0..number(8)? {
         let begin = at;
-        let extended = index.get(begin + STAT_AND_HASH)? & 0x40 != 0;
-        at = begin + STAT_AND_HASH + if extended { 4 } else { 2 };
+        let extended = index.get(begin + stat_and_hash)? & 0x40 != 0;
+        at = begin + stat_and_hash + if extended { 4 } else { 2 };
         let kept = if version == 4 {
             name.len().checked_sub(offset(index, &mut at)?)?
         } else {
@@ -88,9 +104,7 @@ fn search(index: &[u8], matches: impl Fn(&[u8]) -> bool) -> Option<bool> {
         let end = at + index.get(at..)?.iter().position(|b| *b == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&index[at..end]);
-        if matches(&name) {
-            return Some(true);
-        }
+        is_found |= matches(&name);
         // Version 4 compresses names against the previous one; earlier versions pad entries to 8
         // bytes.
         at = if version == 4 {
@@ -99,12 +113,15 @@ fn search(index: &[u8], matches: impl Fn(&[u8]) -> bool) -> Option<bool> {
             begin + (end - begin + 8) / 8 * 8
         };
     }
-    // With a split index, the other names are in a shared index file.
-    if index.get(at..at + 4)? == b"link" {
-        None
-    } else {
-        Some(false)
+    // Extensions, and a checksum of the same length as the hashes.
+    while index.len().checked_sub(at)? > hash {
+        // With a split index, the other names are in a shared index file.
+        if index.get(at..at + 4)? == b"link" {
+            return is_found.then_some(true);
+        }
+        at = (at + 8).checked_add(usize::try_from(number(at + 4)?).ok()?)?;
     }
+    (index.len() - at == hash).then_some(is_found)
 }
 
 /// Reads a variable-width number of the index: seven bits per byte, plus one for each continuation.
@@ -138,6 +155,26 @@ mod tests {
     }
 
     #[test]
+    fn index_with_longer_hashes_is_read_and_a_split_one_is_not() {
+        let folder = tempfile::tempdir().expect("folder");
+        let root = folder.path().canonicalize().expect("a place");
+        git(&root, &["init", "-q", "--object-format=sha256"]);
+        for name in ["a/x", "b"] {
+            std::fs::create_dir_all(root.join(name).parent().expect("a folder")).expect("made");
+            std::fs::write(root.join(name), name).expect("written");
+        }
+        git(&root, &["add", "a"]);
+        for version in ["2", "3", "4"] {
+            git(&root, &["update-index", "--index-version", version]);
+            let below = |name: &str| tracks_below(&root.join(name));
+            assert_eq!((below("a"), below("b")), (Some(true), Some(false)));
+        }
+        git(&root, &["update-index", "--split-index"]);
+        assert_eq!(tracks_below(&root.join("b")), None);
+        assert!(is_in_git(&root.join("b")));
+    }
+
+    #[test]
     fn git_index_is_read_in_each_version() {
         let folder = tempfile::tempdir().expect("folder");
         let root = folder.path().canonicalize().expect("a place");
@@ -157,7 +194,7 @@ mod tests {
                 "version {version}"
             );
             assert!(!has("a/xy") && !has("b") && !has("a"), "version {version}");
-            let below = |name: &str| tracks_below(&root.join(name));
+            let below = |name: &str| tracks_below(&root.join(name)) == Some(true);
             assert!(
                 below("a") && below("a/b") && below("a/x"),
                 "version {version}"

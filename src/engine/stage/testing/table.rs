@@ -206,7 +206,7 @@ fn difference(rule: &str, key: &str, got: &[String], want: &[&str]) -> String {
 }
 
 /// Compares an order of operations with a recorded one. With `may_be_shorter`, operations may wait
-/// for fewer others than recorded, and a destroy may have fewer.
+/// for fewer others than recorded.
 fn longer_waits(rule: &str, got: &[String], recorded: &[&str], may_be_shorter: bool) -> String {
     let got: Vec<&str> = got.iter().map(String::as_str).collect();
     let (got, recorded) = (waits(&got), waits(recorded));
@@ -219,7 +219,7 @@ fn longer_waits(rule: &str, got: &[String], recorded: &[&str], may_be_shorter: b
     }
     for (operation, waited) in &recorded {
         match got.get(operation) {
-            None if !may_be_shorter => wrong += &format!("\n{rule}\n  {operation} is missing\n"),
+            None => wrong += &format!("\n{rule}\n  {operation} is missing\n"),
             Some(own) if !may_be_shorter && waited != own => {
                 wrong += &format!(
                     "\n{rule}\n  {operation} waits for {own:?}, in OpenTofu for {waited:?}\n"

@@ -2,15 +2,23 @@
 
 use crate::cli::escape::{safe, safe_path};
 use crate::cli::exit::CliError;
+use plugin::Group;
+use shell::guard::guarded_command;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 
 /// First part of the name of a provider's executable.
 const PREFIX: &str = "terraform-provider-";
 
+/// Time to read on after a build has ended: its background processes may keep the output open.
+const LEFT_OPEN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Bytes of the messages of a build that are read.
+const MAX_OUTPUT: u64 = 256 << 20;
 /// Longest duration of a build.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
@@ -82,32 +90,23 @@ impl Build {
             let words: Vec<_> = self.words.iter().map(|w| w.to_string_lossy()).collect();
             safe(&words.join(" ")).into_owned()
         };
-        let [program, arguments @ ..] = &*self.words else {
+        if self.words.is_empty() {
             return Err(CliError::usage("--build is empty"));
-        };
-        let mut command = Command::new(program);
-        // A build that reads the terminal would wait for input without end.
-        command
-            .args(arguments)
-            .current_dir(&self.directory)
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true);
-        let output = match tokio::time::timeout(DEADLINE, command.output()).await {
-            Ok(output) => {
-                output.map_err(|e| CliError::io(format!("cannot run {}: {e}", shown())))?
-            }
+        }
+        let run = status_and_output(&self.words, &self.directory);
+        let (status, messages) = match tokio::time::timeout(DEADLINE, run).await {
+            Ok(ended) => ended.map_err(|e| CliError::io(format!("cannot run {}: {e}", shown())))?,
             Err(_) => {
                 let hours = DEADLINE.as_secs() / 3_600;
                 return Ok(Err(format!("{} took longer than {hours} h", shown())));
             }
         };
-        if !output.status.success() {
-            return Ok(Err(format!("{} failed: {}", shown(), output.status)));
+        if !status.success() {
+            return Ok(Err(format!("{} failed: {status}", shown())));
         }
         let executables = match &self.binary {
             Some(path) => vec![path.clone()],
-            None => reported(&String::from_utf8_lossy(&output.stdout)),
+            None => reported(&String::from_utf8_lossy(&messages)),
         };
         built(&executables).map(Ok).map_err(|problem| {
             CliError::missing(format!("{} succeeded, but {problem}", shown())).hint(format!(
@@ -115,6 +114,58 @@ impl Build {
             ))
         })
     }
+}
+
+/// Runs a command in a group of its own and returns its status and standard output. The command
+/// and all its descendants end with this process, or when the future is dropped. A background
+/// process that keeps the output open is not waited for.
+async fn status_and_output(
+    words: &[OsString],
+    directory: &Path,
+) -> std::io::Result<(ExitStatus, Vec<u8>)> {
+    let guarded = guarded_command(words);
+    let has_guard = guarded.len() > words.len();
+    let mut command = Command::new(&guarded[0]);
+    // A build that reads the terminal would wait for input without end.
+    let input = if has_guard {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    };
+    command
+        .args(&guarded[1..])
+        .current_dir(directory)
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .process_group(0)
+        .kill_on_drop(!has_guard);
+    let mut child = command.spawn()?;
+    let mut group = Group::of(child.id().filter(|_| !has_guard));
+    // Once it is dropped, the guard kills the command.
+    let lifeline = child.stdin.take();
+    let (stdout, mut output) = (child.stdout.take(), Vec::new());
+    let status = {
+        let mut reading = pin!(async {
+            if let Some(stdout) = stdout {
+                stdout.take(MAX_OUTPUT).read_to_end(&mut output).await.ok();
+            }
+        });
+        let mut is_read = false;
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status,
+                () = &mut reading, if !is_read => is_read = true,
+            }
+        };
+        if !is_read {
+            tokio::time::timeout(LEFT_OPEN_TIMEOUT, reading).await.ok();
+        }
+        status?
+    };
+    drop(lifeline);
+    group.release();
+    Ok((status, output))
 }
 
 /// Executables in the messages of cargo.

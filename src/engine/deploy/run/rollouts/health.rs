@@ -8,7 +8,7 @@ use group::health::{Answer, HealthWait};
 use group::policy::{HealthPolicy, OnUnhealthy};
 use group::rollout::{Event, Phase, Rollout, RolloutState, StepState};
 use group::{Health, MemberKey};
-use model::{HealthyCount, now_ms};
+use model::{HealthyCount, SteadyClock};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ impl Deploying {
         let stopping = self.scheduler.stops().starting.clone();
         let mut states = running.recorded.states();
         let mut waited: Option<(HealthWait, usize)> = None;
+        // The system's clock may be set during the wait.
+        let clock = SteadyClock::start();
         loop {
             if !goes_on(*states.borrow_and_update()) {
                 // The wait begins anew after a pause.
@@ -40,7 +42,7 @@ impl Deploying {
             }
             let new = self.new_members(running, batch).await;
             if waited.as_ref().is_none_or(|(_, of)| *of != new.len()) {
-                let wait = HealthWait::new(policy, new.len(), group.size, now_ms());
+                let wait = HealthWait::new(policy, new.len(), group.size, clock.now());
                 waited = Some((wait, new.len()));
             }
             let Some((wait, _)) = &mut waited else {
@@ -58,7 +60,7 @@ impl Deploying {
                 .collect();
             let first = failures.first_key_value();
             let reason = first.map(|(key, reason)| format!("{key}: {reason}"));
-            let answer = wait.poll(&health, now_ms());
+            let answer = wait.poll(&health, clock.now());
             let recorded = &running.recorded;
             let event = match answer {
                 Answer::Wait => None,

@@ -68,7 +68,7 @@ impl Deploying {
         prober
             .probe(&probe, limit, &self.walk.cancel)
             .await
-            .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
+            .map_err(|reason| fetch::redacted(&self.recorder.secrets().redact(&reason)))
     }
 
     /// Returns the runner of hooks for one hook that starts now. The loop looks at its lock lease
