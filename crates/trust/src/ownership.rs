@@ -42,7 +42,7 @@ impl OwnershipError {
 /// Owner of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// There is none, or no key to check it with.
+    /// It does not exist, or there is no key to check it with.
     Unchecked,
     /// It has the user's mark.
     Own,
@@ -150,7 +150,7 @@ impl StoreKey {
         }
     }
 
-    /// Marks the directory as the user's own, if it exists. Creates the key if there is none.
+    /// Marks the directory as the user's own, if it exists. Creates a missing key.
     ///
     /// # Errors
     /// The key or the mark cannot be written.

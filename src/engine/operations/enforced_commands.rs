@@ -24,7 +24,7 @@ pub(super) struct EnforcedCommand {
     pub(super) text: String,
     /// Words, with open parts where they depend on objects.
     pub(super) words: Vec<Word>,
-    /// True if the program itself depends on an object, so that nobody can trust it in advance.
+    /// True if the program itself depends on an object, so that it cannot be trusted in advance.
     pub(super) is_open: bool,
 }
 
