@@ -125,11 +125,10 @@ impl ModulePath {
         self.0.starts_with(&prefix.0)
     }
 
-    /// Returns the innermost module that encloses both.
-    #[must_use]
-    pub fn shared(&self, other: &ModulePath) -> ModulePath {
-        let both = self.0.iter().zip(&other.0).take_while(|(a, b)| a == b);
-        ModulePath(both.map(|(name, _)| name.clone()).collect())
+    /// Returns the depth of the innermost module that encloses both; 0 is the root.
+    pub fn shared_depth(&self, other: &ModulePath) -> usize {
+        let both = self.0.iter().zip(&other.0);
+        both.take_while(|(a, b)| a == b).count()
     }
 }
 

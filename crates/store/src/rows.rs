@@ -2,7 +2,7 @@
 
 use super::records::{State, StateObject};
 use super::sensitive::{Paths, SensitivePart};
-use lang::addr::{AbsInstance, InstanceKey, Mode, ModuleInstance};
+use lang::addr::{AbsInstance, Mode, ModuleInstance};
 use model::cores;
 use model::secrets::Secrets;
 use model::{Lazy, OutputValue, StateRow};
@@ -11,9 +11,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 const MASK: &str = "(sensitive)";
-
-/// Step of a module instance: a call and its key.
-type Step = (Arc<str>, InstanceKey);
 
 /// Objects of a resource within a module instance, and those that depend on them.
 #[derive(Default)]
@@ -72,12 +69,9 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
 fn dependencies(object: &StateObject, address: &AbsInstance) -> Vec<(ModuleInstance, String)> {
     let depth = |need: &String| {
         let need = need.parse::<AbsInstance>().ok()?.module;
-        let same_key = |((a, _), (b, _)): &(&Step, &Step)| a == b;
+        let path = address.module.shared_with(&need.path()).0.len();
         let both = address.module.0.iter().zip(&need.0);
-        let (path, instance) = (
-            both.clone().take_while(same_key).count(),
-            both.take_while(|(a, b)| a == b).count(),
-        );
+        let instance = both.take_while(|(own, other)| own == other).count();
         (instance < path).then_some(instance)
     };
     let most = object.needs.iter().filter_map(depth).min();

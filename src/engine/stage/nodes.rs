@@ -132,15 +132,14 @@ impl Nodes {
         &self.repeated
     }
 
-    /// Returns the module in which a reference from one node to another is evaluated, as far as it
-    /// encloses both.
-    pub fn place_of_reference(&self, step: Step, needed: Step) -> ModulePath {
+    /// Returns the depth of the module in which a reference from one node to another is evaluated,
+    /// as far as it encloses both.
+    pub fn depth_of_reference(&self, step: Step, needed: Step) -> usize {
         let (own, other) = (self.nodes[step].module(), self.nodes[needed].module());
-        let mut shared = own.shared(other);
-        if self.through_call.contains(&(step, needed)) {
-            shared.0.truncate(own.0.len() - 1);
+        match self.through_call.contains(&(step, needed)) {
+            true => own.0.len() - 1,
+            false => own.shared_depth(other),
         }
-        shared
     }
 
     /// Returns the part of a module instance that an object of it shares with the objects of

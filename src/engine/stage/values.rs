@@ -27,10 +27,8 @@ impl Extent {
         match self {
             Self::Within(first) => instance.starts_with(first),
             Self::Except(first, others) => {
-                let mut prefixes = (first.0.len()..=instance.0.len()).rev();
-                instance.starts_with(first)
-                    && !prefixes
-                        .any(|end| others.contains(&ModuleInstance(instance.0[..end].to_vec())))
+                let mut enclosing = instance.enclosing();
+                instance.starts_with(first) && !enclosing.any(|outer| others.contains(&outer))
             }
         }
     }

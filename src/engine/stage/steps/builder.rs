@@ -138,16 +138,16 @@ impl Builder<'_> {
 
     /// Returns the step that a node waits for: that of the node it needs, or of some instances.
     fn needed(&mut self, (node, extent): NodePart, need: Step) -> Option<Step> {
-        let place = self.nodes.place_of_reference(node, need);
-        let shared = self.extents.shared((node, extent), need, &place);
+        let place = self.nodes.depth_of_reference(node, need);
+        let shared = self.extents.shared((node, extent), need, place);
         // Ephemeral resources have no apply steps, so there are no single instances to wait for.
         let keys = self.nodes.instances_needed(node, need);
         let (of_resource, of_module) = match &self.nodes.nodes[need] {
             Node::Resource(r) if r.resource.mode != Mode::Ephemeral => (keys, None),
-            Node::Output(..) => (None, keys.map(|keys| (place.0.len(), keys))),
+            Node::Output(..) => (None, keys.map(|keys| (place, keys))),
             _ => (None, None),
         };
-        let extents = self.extents.within(&shared, need, of_module);
+        let extents = self.extents.within(shared, need, of_module);
         let of_extent = |extent: &ExtentId| {
             let whole = self.of_node.get(&(need, *extent)).copied()?;
             Some(of_resource.map_or(whole, |keys| self.part((need, *extent), keys)))

@@ -143,31 +143,31 @@ impl Extents {
         self.ancestor(extent, from.saturating_sub(to))
     }
 
-    /// Returns the innermost module and extent that encloses `extent` of `node` and what it needs
-    /// of another node, through a reference that is evaluated in the module `place`.
+    /// Returns the innermost extent, after the depth of its module, that encloses `extent` of
+    /// `node` and its needs of another node. `place` is the depth of the enclosing module in which
+    /// the reference is evaluated.
     pub(super) fn shared(
         &self,
         (node, extent): (Step, ExtentId),
         needed: Step,
-        place: &ModulePath,
-    ) -> (ModulePath, ExtentId) {
+        place: usize,
+    ) -> (usize, ExtentId) {
         let own = &self.divided[node];
-        let base = own.shared(place).shared(&self.divided[needed]);
-        let around = self.ancestor(extent, own.0.len() - base.0.len());
-        (base, around)
+        let base = own.shared_depth(&self.divided[needed]).min(place);
+        (base, self.ancestor(extent, own.0.len() - base))
     }
 
-    /// Returns the extents of a node within an extent of the module `base`. With `keys`, only those
+    /// Returns the extents of a node within an extent of the depth `base`. With `keys`, only those
     /// of the instances of a call with these keys; the calling module has the given depth.
     pub(super) fn within(
         &self,
-        (base, around): &(ModulePath, ExtentId),
+        (base, around): (usize, ExtentId),
         node: Step,
         keys: Option<(usize, &BTreeSet<InstanceKey>)>,
     ) -> Vec<ExtentId> {
-        let mut found = vec![*around];
+        let mut found = vec![around];
         let path = self.divided[node].0.iter().enumerate();
-        for (depth, name) in path.skip(base.0.len()) {
+        for (depth, name) in path.skip(base) {
             let children = found
                 .iter()
                 .filter_map(|id| self.all[*id].children.get(name));
