@@ -115,8 +115,8 @@ impl StoreKey {
         }
     }
 
-    /// Finds the owner of the workspace's directory. `is_tracked` if git tracks a file in it; `None`
-    /// if that cannot be found out.
+    /// Finds the owner of the workspace's directory. `is_tracked` if git tracks a file in it;
+    /// `None` if that cannot be found out.
     pub fn owner(&self, is_tracked: Option<bool>) -> Ownership {
         let dir = self.workspace.join(STORE);
         // Links and other kinds are refused when the store is opened.

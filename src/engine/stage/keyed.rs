@@ -13,8 +13,8 @@ pub struct KeyedLocal<'m> {
     pub rest: Vec<&'m Expr>,
 }
 
-/// Returns an instance key in the form of the declaration, because `x["0"]` and `x[0]` name the same
-/// instance; `None` if the declaration cannot have it.
+/// Returns an instance key in the form of the declaration, because `x["0"]` and `x[0]` name the
+/// same instance; `None` if the declaration cannot have it.
 pub fn declared_key(key: &InstanceKey, count: bool, for_each: bool) -> Option<InstanceKey> {
     match key {
         InstanceKey::Str(text) if count => text.parse().ok().map(InstanceKey::Int),
