@@ -269,20 +269,22 @@ impl TypeRun<'_> {
         let mut checks = self.checks.iter();
         checks.find(|check| check.id == "import" && check.status == Status::Pass)?;
         let request = self.import_request(object)?;
-        let missing = ImportRequest {
-            id: format!("{}-flightdeck-never-created", request.id),
-            ..request.clone()
-        };
-        if let Some(why) = self.refused_import(request, object).await? {
+        if let Some(why) = self.refused_import(request.clone(), object).await? {
             return Some(Destroyed::Gone(why));
         }
-        // A type that exists only in the state imports any id. An identity has rules of its own, so
-        // that no missing one can be made.
-        if missing.identity.is_some() {
+        // An identity has rules of its own, so that no missing one can be made.
+        if request.identity.is_some() {
             return None;
         }
-        let refused = self.refused_import(missing, object).await?;
-        refused.map(|_| Destroyed::Remains)
+        // A type that exists only in the state imports any id of the right form.
+        for id in missing_ids(&request.id) {
+            let missing = ImportRequest {
+                id,
+                ..request.clone()
+            };
+            self.refused_import(missing, object).await??;
+        }
+        Some(Destroyed::Remains)
     }
 
     /// Returns the error of an import, or "no object"; `None` if it finds one. The outer `None` is
@@ -352,6 +354,27 @@ impl TypeRun<'_> {
             (None, false) => Ok(Some(format!("not imported: {}", absent.join(", ")))),
         }
     }
+}
+
+/// Returns ids that probably no object has. Most keep the form of `id`, for instance a timestamp, and
+/// differ in one digit or letter.
+fn missing_ids(id: &str) -> Vec<String> {
+    const MAX_CHANGED: usize = 8;
+    let mut missing = vec![format!("{id}-flightdeck-never-created")];
+    let places = id.char_indices().rev();
+    for (at, old) in places
+        .filter(|(_, c)| c.is_ascii_alphanumeric())
+        .take(MAX_CHANGED)
+    {
+        let new = match old {
+            '9' => '0',
+            'z' => 'a',
+            'Z' => 'A',
+            other => char::from(other as u8 + 1),
+        };
+        missing.push(format!("{}{new}{}", &id[..at], &id[at + 1..]));
+    }
+    missing
 }
 
 /// Answer of an import about an object whose destroy succeeded.
