@@ -42,6 +42,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/store/src/sqlite/running_deploy.rs", NEW),
     ("crates/trust/src/file.rs", OPERATOR),
     ("crates/trust/src/ownership.rs", CHECKED),
+    ("crates/trust/src/user_key.rs", OPERATOR),
 ];
 
 /// Crates of the engine, which know workspaces. The others get their paths from these.

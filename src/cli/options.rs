@@ -263,6 +263,9 @@ pub(super) struct DeployArgs {
     /// Apply only the changes of this saved selection, with their dependencies
     #[arg(long, value_name = "NAME")]
     pub(super) selection: Option<String>,
+    /// Refuse a plan file with another digest than this; `plan --out` prints it
+    #[arg(long, value_name = "DIGEST")]
+    pub(super) digest: Option<String>,
     /// Skip the confirmation
     #[arg(long)]
     pub(super) auto_approve: bool,

@@ -38,6 +38,7 @@ mod output_files;
 #[path = "../../crates/state/src/backend/tests/parts.rs"]
 mod parts;
 mod pipes_and_devices;
+mod plan_files;
 mod plan_json;
 mod plan_json_consumers;
 mod plugin_conform;

@@ -349,11 +349,15 @@ fn saved_plan_is_bound_to_its_state() {
 fn plan_of_another_format_version_is_refused_with_a_remedy() {
     let w = planned();
     assert_eq!(mode(&w.path().join("p")), 0o600);
-    for (layout, age) in [("1", "an older version"), ("99", "a newer version")] {
-        let text = w.read("p");
-        let at = text.find("\"layout\":").unwrap() + 9;
-        let end = at + text[at..].find(',').unwrap();
-        w.write("other", &format!("{}{layout}{}", &text[..at], &text[end..]));
+    let text = w.read("p");
+    let (_, rest) = text.split_once('\n').unwrap();
+    let json = "{\"format\":\"flightdeck stage\",\"layout\":2}";
+    for (other, age) in [
+        (format!("flightdeck plan 1\n{rest}"), "an older version"),
+        (format!("flightdeck plan 99\n{rest}"), "a newer version"),
+        (json.to_owned(), "an older version"),
+    ] {
+        w.write("other", &other);
         for words in [["apply", "other"], ["show", "other"]] {
             let run = w.run(&words).expect(1);
             assert!(

@@ -20,7 +20,7 @@ pub fn withhold(names: impl IntoIterator<Item = String>) {
 }
 
 /// Variables of flightdeck itself that are secrets.
-const OWN: [&str; 1] = ["FLIGHTDECK_STORE_KEY"];
+const OWN: [&str; 2] = ["FLIGHTDECK_PLAN_KEY", "FLIGHTDECK_STORE_KEY"];
 
 pub(crate) fn names() -> Vec<String> {
     let own = OWN.iter().map(|name| (*name).to_owned());

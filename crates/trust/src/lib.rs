@@ -1,5 +1,6 @@
 //! Trust decisions of the user about what a workspace brings along: the file that keeps them, the
-//! check of commands that workspace files name, and the owner of its directory `.flightdeck`.
+//! check of commands that workspace files name, the owner of its directory `.flightdeck`, and the
+//! signatures of plan files.
 //!
 //! ```
 //! use flightdeck_trust::file::{Known, TrustFile};
@@ -18,5 +19,7 @@ pub mod credentials;
 mod executed;
 pub mod file;
 pub mod ownership;
+pub mod plan_key;
 mod shell_text;
+mod user_key;
 pub mod words;

@@ -2,11 +2,11 @@
 //! key of the user marks it. A directory that came with a clone has no such mark; it is set aside
 //! and never deleted.
 
-use crate::file::is_outside;
+use crate::user_key;
 use fsroot::RootedPath;
 use sha2::{Digest as _, Sha256};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Environment variable with a key, which runners and containers share.
@@ -81,24 +81,17 @@ impl StoreKey {
             workspace: workspace.to_owned(),
         };
         let given = variable(VARIABLE).filter(|key| !key.trim().is_empty());
-        let absolute = |text: String| Some(PathBuf::from(text)).filter(|p| p.is_absolute());
-        let state = variable("XDG_STATE_HOME").and_then(absolute).or_else(|| {
-            let home = variable("HOME").and_then(absolute)?;
-            Some(home.join(".local/state"))
-        });
-        let file = state.map(|state| state.join("flightdeck").join("store-key"));
-        // A clone must not bring its own key.
-        let file = file.filter(|file| is_outside(file, workspace));
+        let file = user_key::file(workspace, &variable);
         if let Some(given) = given {
             return Ok(Self {
-                former: file.and_then(|file| read_key(&file).ok()),
+                former: file.and_then(|file| user_key::read(&file).ok()),
                 ..with(Some(given.trim().to_owned()), None)
             });
         }
         let Some(file) = file else {
             return Ok(with(None, None));
         };
-        match read_key(&file) {
+        match user_key::read(&file) {
             Ok(key) => Ok(with(Some(key), Some(file))),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(with(None, Some(file))),
             Err(e) => Err(OwnershipError::at(&file)(e)),
@@ -161,7 +154,7 @@ impl StoreKey {
     fn write_mark(&self, mark: Mark) -> Result<(), OwnershipError> {
         let key = match (&self.key, &self.file) {
             (Some(key), _) => key.clone(),
-            (None, Some(file)) => create_key(file).map_err(OwnershipError::at(file))?,
+            (None, Some(file)) => user_key::create(file).map_err(OwnershipError::at(file))?,
             (None, None) => return Ok(()),
         };
         if !self.workspace.join(STORE).is_dir() {
@@ -286,41 +279,6 @@ fn proof(key: &str, id: &str, mark: Mark) -> String {
     outer.update(key.as_bytes());
     outer.update(inner);
     hex::encode(outer.finalize())
-}
-
-fn read_key(file: &Path) -> io::Result<String> {
-    let text = fsroot::read_regular(file)?;
-    let text = String::from_utf8_lossy(&text).trim().to_owned();
-    match text.is_empty() {
-        true => Err(io::Error::other("the key is empty; delete the file")),
-        false => Ok(text),
-    }
-}
-
-/// Creates the file of the key; another process may be faster.
-fn create_key(file: &Path) -> io::Result<String> {
-    let folder = file.parent().unwrap_or(Path::new("/"));
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
-    let random = || uuid::Uuid::new_v4().simple().to_string();
-    let key = format!("{}{}", random(), random());
-    // Complete before it has its name, so that nobody reads a part of it.
-    let partial = file.with_extension(random());
-    let mut made = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&partial)?;
-    made.write_all(format!("{key}\n").as_bytes())?;
-    made.sync_all()?;
-    let linked = std::fs::hard_link(&partial, file);
-    std::fs::remove_file(&partial)?;
-    match linked {
-        Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
-        _ => read_key(file),
-    }
 }
 
 #[cfg(test)]

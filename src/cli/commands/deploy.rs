@@ -3,7 +3,7 @@
 
 use super::selections;
 use super::stage::{planned, request, reveal_sensitive, write_errored_plan};
-use crate::cli::escape::safe_lines;
+use crate::cli::escape::{safe_lines, safe_path};
 use crate::cli::exit::{
     CANCELLED, CliError, CommandResult, ERROR, FAILURES, OK, fields, plain_diagnostic,
 };
@@ -14,6 +14,7 @@ use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::variable_prompts::{can_ask, prompt_missing};
 use engine::stage::commands::summarize;
+use engine::stage::encoding::plan_digest;
 use model::settings::Access;
 use model::{
     DeployOutcome, DeployRequest, DeploySummary, Severity, StageId, StageSummary, VariableFlag,
@@ -44,7 +45,10 @@ impl Verb {
 /// A deploy to run, and the confirmation it needs.
 struct DeployCommand {
     verb: Verb,
+    /// Number or name of a stage, or the name of a plan file.
     stage: Option<String>,
+    /// Text of the plan file.
+    plan: Option<String>,
     choice: Choice,
     /// Saved selection to load into the stage.
     selection: Option<String>,
@@ -75,6 +79,7 @@ pub(super) async fn resume(
     let command = DeployCommand {
         verb: Verb::Deploy,
         stage: None,
+        plan: None,
         choice,
         selection: None,
         resumed: Some(group.name),
@@ -84,10 +89,12 @@ pub(super) async fn resume(
 }
 
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> CommandResult {
+    let plan = plan_file(args.stage.as_deref(), args.digest.as_deref())?;
     run(
         DeployCommand {
             verb: Verb::Deploy,
             stage: args.stage,
+            plan,
             choice: args.choice,
             selection: args.selection,
             resumed: None,
@@ -112,6 +119,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> CommandResul
         DeployCommand {
             verb: Verb::Refresh,
             stage: None,
+            plan: None,
             choice,
             selection: None,
             resumed: None,
@@ -136,6 +144,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> CommandResul
         DeployCommand {
             verb: Verb::Destroy,
             stage: None,
+            plan: None,
             choice,
             selection: None,
             resumed: None,
@@ -162,6 +171,7 @@ pub(super) async fn destroy_targets(
     let command = DeployCommand {
         verb: Verb::Destroy,
         stage: None,
+        plan: None,
         choice,
         selection: None,
         resumed: None,
@@ -264,10 +274,9 @@ async fn stage_to_apply(
     let mut variables = Vec::new();
     let mut summary = match &approved.stage {
         Some(wanted) => {
-            // As in Terraform, an existing file is a saved plan.
-            let id = match Path::new(wanted).is_file() {
-                true => import_stage_file(Path::new(wanted), session).await?,
-                false => find(wanted, session).await?,
+            let id = match &approved.plan {
+                Some(text) => engine.import_stage(text.clone()).await?,
+                None => find(wanted, session).await?,
             };
             let request = request(&approved.choice, None)?;
             variables.clone_from(&request.variables);
@@ -377,10 +386,29 @@ async fn apply(
         .await
 }
 
-/// Imports the stage of a file into the store.
-async fn import_stage_file(file: &Path, session: &Session) -> Result<StageId, CliError> {
-    let text = super::show::read(file)?;
-    Ok(session.engine.import_stage(text).await?)
+/// Reads the plan file if a file is named. As in Terraform, an existing file is a saved plan.
+fn plan_file(wanted: Option<&str>, digest: Option<&str>) -> Result<Option<String>, CliError> {
+    let file = wanted.map(Path::new).filter(|file| file.is_file());
+    let text = file.map(super::show::read).transpose()?;
+    let Some(digest) = digest else {
+        return Ok(text);
+    };
+    let Some((file, text)) = file.zip(text) else {
+        return Err(CliError::usage("--digest needs a plan file")
+            .hint("name the file that `flightdeck plan --out` wrote"));
+    };
+    let found = plan_digest(&text);
+    // Also as `sha256sum` prints it.
+    let given = digest.trim().to_ascii_lowercase();
+    if given != found && format!("sha256:{given}") != found {
+        return Err(CliError::io(format!(
+            "{} has the digest {found}, not {}; nothing was done",
+            safe_path(file),
+            safe_lines(&given)
+        ))
+        .hint("apply the file whose digest you know, or plan again"));
+    }
+    Ok(Some(text))
 }
 
 /// Finds a stage by number or name.

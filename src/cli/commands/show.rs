@@ -8,7 +8,7 @@ use crate::cli::sensitive_values::reveal;
 use crate::cli::session::{run_request, settings};
 use crate::cli::show;
 use engine::Engine;
-use engine::stage::encoding::StageFile;
+use engine::stage::encoding::{StageFile, plan_keys};
 use model::settings::Access;
 use std::path::Path;
 
@@ -26,16 +26,19 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> Co
     };
     let stage = match statefile::encryption::is_encrypted(text.as_bytes()) {
         true => decrypt_stage(text, out).await?,
-        false => StageFile::read(&text).map_err(refused)?,
+        false => {
+            let keys = plan_keys(&settings("show", Access::NoStore, None)?.workspace);
+            let read = keys.and_then(|keys| StageFile::read(&text, &keys));
+            read.map_err(refused)?
+        }
     };
     if json {
-        out.write((stage.plan + "\n").as_bytes());
+        let plan = statefile::compact(&stage.plan().to_string());
+        out.write((plan + "\n").as_bytes());
+    } else if out.flags.show_sensitive {
+        show::stage(out, &reveal(stage.summary(), &stage.plan()));
     } else {
-        let summary = stage.summary().map_err(refused)?;
-        match (out.flags.show_sensitive, serde_json::from_str(&stage.plan)) {
-            (true, Ok(plan)) => show::stage(out, &reveal(&summary, &plan)),
-            _ => show::stage(out, &summary),
-        }
+        show::stage(out, stage.summary());
     }
     Ok(OK)
 }

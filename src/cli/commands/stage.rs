@@ -12,6 +12,7 @@ use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::signals;
 use crate::cli::variable_prompts::{can_ask, prompt_missing};
+use engine::stage::encoding::plan_digest;
 use lang::addr::Target;
 use model::settings::Access;
 use model::{StageId, StageMode, StageRequest, StageSummary};
@@ -133,14 +134,22 @@ pub(super) async fn run_stage(wanted: StageCommand, out: &mut Output) -> Command
     let staged = create_stage(&mut session, &wanted, out).await;
     // Diagnostics are flushed after the end of the session, which may report further ones.
     session.finish(out).await;
-    let (summary, shown) = staged?;
+    let Created {
+        summary,
+        shown,
+        digest,
+    } = staged?;
     out.flush_diagnostics();
-    out.result(wanted.command, result(&summary));
+    let mut said = result(&summary);
+    if let Some(digest) = &digest {
+        said.insert("digest".to_owned(), digest.as_str().into());
+    }
+    out.result(wanted.command, said);
     if !out.json {
         show::stage(out, &shown);
-        if let Some(file) = &wanted.file {
+        if let (Some(file), Some(digest)) = (&wanted.file, &digest) {
             out.stderr_line(&format!(
-                "Saved the plan to {}. Run `flightdeck apply` with that file to apply it, or `flightdeck show` to show it.",
+                "Saved the plan to {}. Run `flightdeck apply` with that file to apply it, or `flightdeck show` to show it.\nIts digest, for `apply --digest`, is {digest}",
                 safe_path(file)
             ));
         }
@@ -203,12 +212,21 @@ pub(super) async fn planned(
     Ok(())
 }
 
-/// Creates the stage. Returns it, and a copy to show.
+/// A new stage.
+struct Created {
+    summary: Arc<StageSummary>,
+    /// Copy to show, with sensitive values if they were requested.
+    shown: Arc<StageSummary>,
+    /// Digest of the plan file.
+    digest: Option<String>,
+}
+
+/// Creates the stage, and writes the requested files.
 async fn create_stage(
     session: &mut Session,
     wanted: &StageCommand,
     out: &mut Output,
-) -> Result<(Arc<StageSummary>, Arc<StageSummary>), CliError> {
+) -> Result<Created, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let selection = wanted.selection.as_deref();
@@ -237,15 +255,21 @@ async fn create_stage(
             .wait_outside_engine(write_private(file, plan.to_string()))
             .await??;
     }
+    let mut digest = None;
     if let Some(file) = &wanted.file {
         let text = engine.stage_file(summary.stage);
         let text = session.wait(out, &mut progress, text).await?;
+        digest = Some(plan_digest(&text));
         session
             .wait_outside_engine(write_private(file, text))
             .await??;
     }
     let shown = reveal_sensitive(session, &mut progress, &summary, out).await?;
-    Ok((summary, shown))
+    Ok(Created {
+        summary,
+        shown,
+        digest,
+    })
 }
 
 /// Returns the stage to show, with its sensitive values for `--show-sensitive`.

@@ -356,8 +356,8 @@ impl TypeRun<'_> {
     }
 }
 
-/// Returns ids that probably no object has. Most keep the form of `id`, for instance a timestamp, and
-/// differ in one digit or letter.
+/// Returns ids that probably no object has. Most keep the form of `id`, for instance a timestamp,
+/// and differ in one digit or letter.
 fn missing_ids(id: &str) -> Vec<String> {
     const MAX_CHANGED: usize = 8;
     let mut missing = vec![format!("{id}-flightdeck-never-created")];

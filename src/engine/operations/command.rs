@@ -5,6 +5,7 @@ use super::changed_files::WatchedFiles;
 use super::lock::Locks;
 use crate::error::EngineError;
 use crate::stage::change::Stage;
+use crate::stage::plan_json::Surroundings;
 use crate::stage::prior::ResolvedProviders;
 use crate::workspace_store::WorkspaceStore;
 use model::bus::Bus;
@@ -73,6 +74,8 @@ pub struct Operations {
     pub(super) newest: Mutex<Option<Arc<Staged>>>,
     /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
     pub(super) partial_plan: Mutex<Option<serde_json::Value>>,
+    /// Stage of a plan file, with what the file shows of its surroundings.
+    pub(super) imported: Mutex<Option<(StageId, Surroundings)>>,
     pub(super) switches: Arc<Mutex<Option<Switches>>>,
     /// Plugins stop as soon as the current or next command does not need them.
     is_last: AtomicBool,
@@ -159,6 +162,7 @@ impl Operations {
             exclusive: Arc::default(),
             newest: Mutex::default(),
             partial_plan: Mutex::default(),
+            imported: Mutex::default(),
             switches: Arc::default(),
             is_last: AtomicBool::default(),
             shutdown: CancellationToken::new(),

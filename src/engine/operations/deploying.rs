@@ -114,6 +114,7 @@ impl Operations {
     ) -> Result<DeploySummary, EngineError> {
         let purpose = Purpose::Deploy(&request.variables);
         let staged = self.load_stage(request.stage, purpose).await?;
+        self.check_surroundings(&staged).await?;
         let selected = self.selected_changes(&staged.stage, request.only).await?;
         self.deploy_staged(staged, selected, request.parallelism, None, switches)
             .await

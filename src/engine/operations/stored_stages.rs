@@ -8,8 +8,10 @@ use super::stale_check::Purpose;
 use crate::error::{EngineError, NotFound};
 use crate::provider_resolution;
 use crate::stage::config_json::Configuration;
+use crate::stage::encoding::StageCodecError;
 use crate::stage::external_inputs::{self};
-use crate::stage::{encoding, plan_json, select, show};
+use crate::stage::plan_json::{self, Surroundings};
+use crate::stage::{encoding, select, show};
 use model::mutex::lock;
 use model::*;
 use std::collections::BTreeSet;
@@ -226,6 +228,15 @@ impl Operations {
     /// Stage in OpenTofu's JSON plan format.
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.load_stage(id, Purpose::Display).await?;
+        let mut plan = self.surroundings(&staged).await?.plan_json(&staged.stage);
+        if let Some(sealer) = &staged.stage.secrets.sealer {
+            sealer.redact_json(&mut plan);
+        }
+        Ok(plan)
+    }
+
+    /// Parts of a stage's plan representation that depend on the state and the configuration.
+    async fn surroundings(&self, staged: &Staged) -> Result<Surroundings, EngineError> {
         let state = self.state().await?;
         let configuration = Configuration {
             declared: &staged.loaded.root,
@@ -233,11 +244,16 @@ impl Operations {
             sources: &staged.loaded.sources,
             schemas: &staged.schemas,
         };
-        let mut plan = plan_json::plan_json(&staged.stage, &state, &configuration);
-        if let Some(sealer) = &staged.stage.secrets.sealer {
-            sealer.redact_json(&mut plan);
-        }
-        Ok(plan)
+        Ok(Surroundings::new(&staged.stage, &state, &configuration))
+    }
+
+    /// Surroundings for a plan file, without secrets.
+    async fn redacted_surroundings(&self, staged: &Staged) -> Result<Surroundings, EngineError> {
+        let surroundings = self.surroundings(staged).await?;
+        let Some(sealer) = &staged.stage.secrets.sealer else {
+            return Ok(surroundings);
+        };
+        Ok(surroundings.redacted(sealer)?)
     }
 
     /// Partial plan of the newest failed staging; returned once.
@@ -247,28 +263,35 @@ impl Operations {
 
     /// Stage as a plan file.
     pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
-        let plan = self.plan_json(id).await?;
+        let staged = self.load_stage(id, Purpose::Display).await?;
+        let surroundings = self.redacted_surroundings(&staged).await?;
         let record = self.memory.store().stage(id).await?;
         let record = record.ok_or(NotFound::Stage(id))?;
-        let text = encoding::StageFile::new(record, &plan).text()?;
         let ciphers = self.memory.plans();
-        // Key derivation is slow.
-        tokio::task::spawn_blocking(move || ciphers.encrypt(text))
+        let keys = encoding::plan_keys(&self.settings.workspace)?;
+        // Compression and key derivation are slow.
+        let written = tokio::task::spawn_blocking(move || {
+            let text = encoding::StageFile::encode(record, surroundings, &keys)?;
+            let encrypted = ciphers.encrypt(text);
+            encrypted.map_err(EngineError::failed_to("cannot write the plan file"))
+        });
+        written
             .await
-            .map_err(EngineError::task("failed to encrypt the plan file"))?
-            .map_err(EngineError::failed_to("cannot write the plan file"))
+            .map_err(EngineError::task("failed to write the plan file"))?
     }
 
     /// Reads a plan file.
     pub async fn read_plan_file(&self, text: String) -> Result<encoding::StageFile, EngineError> {
         let ciphers = self.memory.plans();
-        let opened = tokio::task::spawn_blocking(move || ciphers.open(text.into_bytes()))
-            .await
-            .map_err(EngineError::task("failed to decrypt the plan file"))?
-            .map_err(EngineError::failed_to("cannot read the plan file"))?;
-        Ok(encoding::StageFile::read(&String::from_utf8_lossy(
-            &opened,
-        ))?)
+        let keys = encoding::plan_keys(&self.settings.workspace)?;
+        let read = tokio::task::spawn_blocking(move || {
+            let opened = ciphers.open(text.into_bytes());
+            let opened = opened.map_err(EngineError::failed_to("cannot read the plan file"))?;
+            let text = String::from_utf8_lossy(&opened);
+            Ok(encoding::StageFile::read(&text, &keys)?)
+        });
+        read.await
+            .map_err(EngineError::task("failed to read the plan file"))?
     }
 
     /// Adds the stage of a plan file to the store; returns its number here.
@@ -276,13 +299,35 @@ impl Operations {
         let file = self.read_plan_file(text).await?;
         let store = self.memory.store();
         // The same stage is not stored twice.
-        let here = store.stage(file.id()).await?;
-        if let Some(record) = here.filter(|record| file.is_same_stage(record)) {
-            return Ok(record.id);
-        }
-        let id = store.next_stage_id().await?;
-        store.put_stage(file.record(id)?).await?;
+        let here = match store.stage(file.id()).await? {
+            Some(record) => file.is_same_stage(&record)?,
+            None => false,
+        };
+        let id = match here {
+            true => file.id(),
+            false => {
+                let id = store.next_stage_id().await?;
+                store.put_stage(file.record(id)?).await?;
+                id
+            }
+        };
+        *lock(&self.imported) = Some((id, file.surroundings().clone()));
         Ok(id)
+    }
+
+    /// Refuses the stage of a plan file if the rest of its representation is not the one of this
+    /// state and configuration.
+    pub(super) async fn check_surroundings(&self, staged: &Staged) -> Result<(), EngineError> {
+        let imported = lock(&self.imported).clone();
+        let of_stage = imported.filter(|(id, _)| *id == staged.stage.id);
+        let Some((_, shown)) = of_stage else {
+            return Ok(());
+        };
+        let now = self.redacted_surroundings(staged).await?;
+        match now.difference(&shown) {
+            Some(part) => Err(StageCodecError::Contradiction(part).into()),
+            None => Ok(()),
+        }
     }
 
     /// State in OpenTofu's JSON format.

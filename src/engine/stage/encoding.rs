@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub use error::StageCodecError;
-pub use file::StageFile;
+pub use file::{StageFile, plan_digest, plan_keys};
 pub use inputs::{input_record, stored_configuration};
 pub use read::{StoredRequest, restore, stored_request};
 pub use write::record;

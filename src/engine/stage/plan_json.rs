@@ -4,12 +4,15 @@
 use super::change::{Change, Drift, Importing, Stage};
 use super::checks_json::check;
 use super::config_json::Configuration;
+use super::encoding::StageCodecError;
 use super::scope::timestamp;
+use super::sealing::Sealer;
 use super::{checks_json, masks, prior_values};
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use lang::config::Module;
 use model::{Action, StageMode, TERRAFORM_VERSION};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use store::records::State;
@@ -39,86 +42,219 @@ pub fn state_json(state: &State) -> Json {
 /// Builds the plan representation. `state` is the one that the stage was planned on,
 /// `configuration` its configuration.
 pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>) -> Json {
-    let mut out = Map::new();
-    out.insert("format_version".into(), FORMAT_VERSION.into());
-    out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
-    let variables = variables(stage, configuration.root);
-    if !variables.is_empty() {
-        out.insert("variables".into(), variables.into());
-    }
-    out.insert(
-        "planned_values".into(),
-        planned_values(stage, configuration),
-    );
-    // A destroy reports no drift, because it starts from the refreshed state. Deposed objects are
-    // left out, and pure moves appear here only if there are no changes to show them.
-    let whose = |d: &&&Drift| {
-        stage.request.mode != StageMode::Destroy
-            && d.deposed.is_none()
-            && (d.action != Action::NoOp || stage.request.mode == StageMode::RefreshOnly)
-    };
-    let drift: Vec<&Drift> = sorted(&stage.drift, |d| d.address.clone());
-    let drift: Vec<Json> = drift.iter().filter(whose).map(|d| drifted(d)).collect();
-    if !drift.is_empty() {
-        out.insert("resource_drift".into(), drift.into());
-    }
-    let changes: Vec<Json> = sorted(&stage.changes, |c| (c.address.clone(), c.deposed.clone()))
-        .into_iter()
-        .map(resource_change)
-        .collect();
-    if !changes.is_empty() {
-        out.insert("resource_changes".into(), changes.into());
-    }
-    if !stage.outputs.is_empty() {
-        out.insert("output_changes".into(), output_changes(stage));
-    }
-    // `prior_state` is the refreshed state, as in OpenTofu.
-    let mut prior = prior_values::state_after_edits(state, &stage.edits);
-    prior_values::refresh_outputs(&mut prior, stage, configuration.root);
-    prior_values::refresh_objects(&mut prior, state, stage, configuration);
-    if !prior.objects.is_empty() || !prior.outputs.is_empty() {
-        out.insert(
-            "prior_state".into(),
-            json!({
+    Surroundings::new(stage, state, configuration).plan_json(stage)
+}
+
+/// Parts of the representation that are not made from the stage alone. A plan file stores them, so
+/// that it can be shown without configuration, state and providers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Defaults of the root variables that are not given.
+    defaults: BTreeMap<String, Json>,
+    /// Versions of identity schemas that are not 0, by provider and type.
+    identity_versions: BTreeMap<String, i64>,
+    /// The refreshed state, as in OpenTofu. Null if it is empty.
+    prior_state: Json,
+    configuration: Json,
+}
+
+impl Surroundings {
+    pub fn new(stage: &Stage, state: &State, configuration: &Configuration<'_>) -> Self {
+        let mut prior = prior_values::state_after_edits(state, &stage.edits);
+        prior_values::refresh_outputs(&mut prior, stage, configuration.root);
+        prior_values::refresh_objects(&mut prior, state, stage, configuration);
+        let prior_state = match prior.objects.is_empty() && prior.outputs.is_empty() {
+            true => Json::Null,
+            false => json!({
                 "format_version": STATE_FORMAT_VERSION,
                 "terraform_version": TERRAFORM_VERSION,
                 "values": prior_values::values(&prior),
             }),
-        );
-    }
-    out.insert("configuration".into(), configuration.json());
-    if !stage.relevant.is_empty() {
-        out.insert("relevant_attributes".into(), json!(stage.relevant));
-    }
-    let checks = stage.statuses.0.iter();
-    let checks: Vec<Json> = checks
-        .map(|(address, status)| check(address, status.plan_name(), stage.checked.json(address)))
-        .collect();
-    if !checks.is_empty() {
-        out.insert("checks".into(), checks.into());
-    }
-    out.insert("timestamp".into(), timestamp(stage.at).into());
-    out.insert("errored".into(), false.into());
-    Json::Object(out)
-}
-
-/// Encodes root variables: given values and defaults. Ephemeral values are omitted, because the
-/// representation is stored.
-fn variables(stage: &Stage, root: &Module) -> Map<String, Json> {
-    let given = stage.variables.iter();
-    let given = given.filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
-    let mut all: BTreeMap<&str, &Value> = given.map(|(name, v)| (name.as_ref(), v)).collect();
-    let secrets = &stage.secrets.recorded;
-    let declared = root.variables.iter();
-    for (name, declared) in declared.filter(|(name, _)| !secrets.contains(name)) {
-        if let Some(value) = &declared.default {
-            all.entry(name).or_insert(value);
+        };
+        let versions = stage.changes.iter().filter_map(|change| {
+            let version = configuration.identity_version(change);
+            (version != 0).then(|| (type_key(change), version))
+        });
+        Self {
+            defaults: defaults(stage, configuration.root),
+            identity_versions: versions.collect(),
+            prior_state,
+            configuration: configuration.json(),
         }
     }
-    let told = |value| json!({ "value": masks::known_json(value) });
-    let all = all.into_iter();
-    all.map(|(name, value)| (name.to_owned(), told(value)))
+
+    /// Returns these parts without the texts of secrets.
+    ///
+    /// # Errors
+    /// They cannot be encoded.
+    pub fn redacted(&self, sealer: &Sealer) -> Result<Self, StageCodecError> {
+        let mut json = serde_json::to_value(self).map_err(|e| StageCodecError::text("plan", e))?;
+        sealer.redact_json(&mut json);
+        serde_json::from_value(json).map_err(|e| StageCodecError::text("plan", e))
+    }
+
+    /// Returns the name of a part that differs from the other one's.
+    pub fn difference(&self, other: &Self) -> Option<&'static str> {
+        let parts = [
+            ("values of variables", self.defaults == other.defaults),
+            ("state", self.prior_state == other.prior_state),
+            ("configuration", self.configuration == other.configuration),
+            (
+                "identity versions",
+                self.identity_versions == other.identity_versions,
+            ),
+        ];
+        let mut differing = parts.into_iter().filter(|(_, are_same)| !are_same);
+        differing.next().map(|(name, _)| name)
+    }
+
+    /// Builds the representation of the stage.
+    pub fn plan_json(&self, stage: &Stage) -> Json {
+        let mut out = Map::new();
+        out.insert("format_version".into(), FORMAT_VERSION.into());
+        out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
+        let variables = self.variables(stage);
+        if !variables.is_empty() {
+            out.insert("variables".into(), variables.into());
+        }
+        out.insert("planned_values".into(), self.planned_values(stage));
+        // A destroy reports no drift, because it starts from the refreshed state. Deposed objects
+        // are left out, and pure moves appear here only if there are no changes to show them.
+        let whose = |d: &&&Drift| {
+            stage.request.mode != StageMode::Destroy
+                && d.deposed.is_none()
+                && (d.action != Action::NoOp || stage.request.mode == StageMode::RefreshOnly)
+        };
+        let drift: Vec<&Drift> = sorted(&stage.drift, |d| d.address.clone());
+        let drift: Vec<Json> = drift.iter().filter(whose).map(|d| drifted(d)).collect();
+        if !drift.is_empty() {
+            out.insert("resource_drift".into(), drift.into());
+        }
+        let changes: Vec<Json> = sorted(&stage.changes, |c| (c.address.clone(), c.deposed.clone()))
+            .into_iter()
+            .map(resource_change)
+            .collect();
+        if !changes.is_empty() {
+            out.insert("resource_changes".into(), changes.into());
+        }
+        if !stage.outputs.is_empty() {
+            out.insert("output_changes".into(), output_changes(stage));
+        }
+        if !self.prior_state.is_null() {
+            out.insert("prior_state".into(), self.prior_state.clone());
+        }
+        out.insert("configuration".into(), self.configuration.clone());
+        if !stage.relevant.is_empty() {
+            out.insert("relevant_attributes".into(), json!(stage.relevant));
+        }
+        let checks = stage.statuses.0.iter();
+        let checks: Vec<Json> = checks
+            .map(|(address, status)| {
+                check(address, status.plan_name(), stage.checked.json(address))
+            })
+            .collect();
+        if !checks.is_empty() {
+            out.insert("checks".into(), checks.into());
+        }
+        out.insert("timestamp".into(), timestamp(stage.at).into());
+        out.insert("errored".into(), false.into());
+        Json::Object(out)
+    }
+
+    /// Encodes root variables: given values and defaults. Ephemeral values are omitted, because the
+    /// representation is stored.
+    fn variables(&self, stage: &Stage) -> Map<String, Json> {
+        let given = stage.variables.iter();
+        let given = given.filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
+        let given = given.map(|(name, value)| (name.to_string(), masks::known_json(value)));
+        let mut all = self.defaults.clone();
+        all.extend(given);
+        let all = all.into_iter();
+        all.map(|(name, value)| (name, json!({ "value": value })))
+            .collect()
+    }
+
+    /// Encodes the planned outputs and objects.
+    fn planned_values(&self, stage: &Stage) -> Json {
+        let mut out = Map::new();
+        let mut outputs = Map::new();
+        for change in &stage.outputs {
+            let mut one = json!({ "sensitive": change.sensitive });
+            match &change.after {
+                Some(after) if after.is_wholly_known() => {
+                    one["type"] = after.ty().to_json_value();
+                    one["value"] = masks::known_json(after);
+                }
+                Some(_) => {}
+                None if change.null => {
+                    one["type"] = cty::Type::Dynamic.to_json_value();
+                    one["value"] = Json::Null;
+                }
+                None => continue,
+            }
+            outputs.insert(change.name.to_string(), one);
+        }
+        if !outputs.is_empty() {
+            out.insert("outputs".into(), outputs.into());
+        }
+        let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
+        // By address as text, unlike the changes, which sort by address.
+        for change in sorted(&stage.changes, |c| c.address.to_string()) {
+            if change.deposed.is_some() || change.action() == Action::Destroy {
+                continue;
+            }
+            let mut one = object_address(&change.address);
+            one.insert(
+                "provider_name".into(),
+                change.provider.address.as_ref().into(),
+            );
+            one.insert("schema_version".into(), change.schema_version.into());
+            // A forgotten object still exists, but without known values; OpenTofu omits empty
+            // values.
+            let values = masks::known_json(&change.after.value);
+            if values.as_object().is_some_and(|all| !all.is_empty()) {
+                one.insert("values".into(), values);
+            }
+            one.insert(
+                "sensitive_values".into(),
+                masks::sensitive(&change.after.value),
+            );
+            let identity = change.after.identity.as_ref();
+            if let Some(identity) = identity.filter(|v| !v.is_null() && v.is_wholly_known()) {
+                one.insert("identity".into(), masks::known_json(identity));
+                let version = self.identity_versions.get(&type_key(change));
+                let version = version.copied().unwrap_or_default();
+                one.insert("identity_schema_version".into(), version.into());
+            }
+            modules
+                .entry(change.address.module.clone())
+                .or_default()
+                .push(one.into());
+        }
+        out.insert("root_module".into(), prior_values::module_tree(modules));
+        out.into()
+    }
+}
+
+/// Returns the defaults of the root variables that are not given.
+fn defaults(stage: &Stage, root: &Module) -> BTreeMap<String, Json> {
+    let secrets = &stage.secrets.recorded;
+    let is_given = |name: &str| {
+        let value = stage.variables.get(name);
+        secrets.contains(name) || value.is_some_and(|v| !v.contains_mark(&cty::Mark::Ephemeral))
+    };
+    let declared = root.variables.iter().filter(|(name, _)| !is_given(name));
+    declared
+        .filter_map(|(name, declared)| {
+            let default = declared.default.as_ref()?;
+            Some((name.to_string(), masks::known_json(default)))
+        })
         .collect()
+}
+
+fn type_key(change: &Change) -> String {
+    let kind = &change.address.resource.kind;
+    format!("{} {kind}", change.provider.address)
 }
 
 fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
@@ -275,65 +411,6 @@ fn output_changes(stage: &Stage) -> Json {
         all.insert(change.name.to_string(), one.into());
     }
     all.into()
-}
-
-/// Encodes the planned outputs and objects.
-fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
-    let mut out = Map::new();
-    let mut outputs = Map::new();
-    for change in &stage.outputs {
-        let mut one = json!({ "sensitive": change.sensitive });
-        match &change.after {
-            Some(after) if after.is_wholly_known() => {
-                one["type"] = after.ty().to_json_value();
-                one["value"] = masks::known_json(after);
-            }
-            Some(_) => {}
-            None if change.null => {
-                one["type"] = cty::Type::Dynamic.to_json_value();
-                one["value"] = Json::Null;
-            }
-            None => continue,
-        }
-        outputs.insert(change.name.to_string(), one);
-    }
-    if !outputs.is_empty() {
-        out.insert("outputs".into(), outputs.into());
-    }
-    let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
-    // By address as text, unlike the changes, which sort by address.
-    for change in sorted(&stage.changes, |c| c.address.to_string()) {
-        if change.deposed.is_some() || change.action() == Action::Destroy {
-            continue;
-        }
-        let mut one = object_address(&change.address);
-        one.insert(
-            "provider_name".into(),
-            change.provider.address.as_ref().into(),
-        );
-        one.insert("schema_version".into(), change.schema_version.into());
-        // A forgotten object still exists, but without known values; OpenTofu omits empty values.
-        let values = masks::known_json(&change.after.value);
-        if values.as_object().is_some_and(|all| !all.is_empty()) {
-            one.insert("values".into(), values);
-        }
-        one.insert(
-            "sensitive_values".into(),
-            masks::sensitive(&change.after.value),
-        );
-        let identity = change.after.identity.as_ref();
-        if let Some(identity) = identity.filter(|v| !v.is_null() && v.is_wholly_known()) {
-            one.insert("identity".into(), masks::known_json(identity));
-            let version = configuration.identity_version(change);
-            one.insert("identity_schema_version".into(), version.into());
-        }
-        modules
-            .entry(change.address.module.clone())
-            .or_default()
-            .push(one.into());
-    }
-    out.insert("root_module".into(), prior_values::module_tree(modules));
-    out.into()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::stage::sealing::SealError;
 use cty::{CodecError, ConvertError, PathJsonError, TypeJsonError};
 use lang::addr::AddrError;
 use std::sync::Arc;
+use trust::plan_key::PlanKeyError;
 
 /// Failure to encode or decode a stage.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -24,6 +25,21 @@ pub enum StageCodecError {
     Decode { stage: i64, source: DecodeError },
     #[error("the file is not a plan file: it was not written by `flightdeck plan --out`")]
     NoStageFile,
+    #[error("the plan file is damaged; plan again")]
+    DamagedFile,
+    #[error(transparent)]
+    PlanKey(#[from] PlanKeyError),
+    /// A part of a plan file does not belong to its operations.
+    #[error(
+        "the plan file contradicts itself: its {0} does not belong to its operations, so the file \
+         was changed after it was written; plan again"
+    )]
+    Contradiction(&'static str),
+    #[error(
+        "the plan file is stage #{0} of this workspace with other operations, so it was changed \
+         after it was written; plan again"
+    )]
+    Differs(i64),
     #[error(
         "the file was written by {} version of flightdeck (the layout of the file is {found}; this version reads {known}); \
          plan again with this version, or use the version that wrote the file",
@@ -33,7 +49,7 @@ pub enum StageCodecError {
 }
 
 impl StageCodecError {
-    pub(super) fn text(what: &'static str, source: serde_json::Error) -> Self {
+    pub(in crate::stage) fn text(what: &'static str, source: serde_json::Error) -> Self {
         Self::Text {
             what,
             source: Arc::new(source),

@@ -1,110 +1,220 @@
-//! Stage file: a stage record and its plan representation in one file, for a later `show` or
-//! `deploy`.
+//! Plan file: a recorded stage for a later `show` or `apply`. It has two lines, title and
+//! signature, and then the content: JSON, compressed with zlib (RFC 1950), in base64.
+//!
+//! Everything that is shown of a plan file is made from the operations that it has, so that an
+//! edited file cannot show one plan and make another. What the operations do not have is in
+//! [`Surroundings`], which the deploy compares with its own.
 
-use super::error::{DecodeError, StageCodecError};
+use super::error::StageCodecError;
+use super::read::restore_to_show;
+use crate::stage::change::Stage;
+use crate::stage::plan_json::Surroundings;
+use crate::stage::show::redacted_summary;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use model::secrets::Secrets;
 use model::{StageId, StageSummary};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::io::Read as _;
+use std::path::Path;
 use store::records::{CompressedJson, StageRecord};
+use trust::plan_key::PlanKeys;
+use workspace::load::config_digest;
 
-/// Format marker of a stage file.
-const FORMAT: &str = "flightdeck stage";
+/// Title of a plan file, before the version of its layout.
+const TITLE: &str = "flightdeck plan ";
 /// Version of the file's layout.
-const LAYOUT: u32 = 2;
+const LAYOUT: u32 = 3;
+/// Version of the layout that was one JSON text.
+const JSON_LAYOUT: u32 = 2;
+/// Maximum size of the content, in bytes, so that a small file cannot fill the memory.
+const MAX_CONTENT: u64 = 1 << 30;
 
-/// Content of a stage file: the stage record, including sensitive values, and its plan
-/// representation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Content of a plan file, with sensitive values.
+#[derive(Debug, Clone)]
 pub struct StageFile {
-    format: String,
-    layout: u32,
-    /// Text of the plan representation.
-    pub plan: String,
+    record: StageRecord,
+    /// The record's stage, without the values that need its secrets.
+    stage: Stage,
+    surroundings: Surroundings,
+    summary: StageSummary,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Content {
     stage: StageRecord,
+    surroundings: Surroundings,
 }
 
 impl StageFile {
-    /// Creates the file of a recorded stage.
-    pub fn new(stage: StageRecord, plan: &serde_json::Value) -> Self {
-        Self {
-            format: FORMAT.to_owned(),
-            layout: LAYOUT,
-            plan: statefile::compact(&plan.to_string()),
+    /// Encodes and signs the plan file of a recorded stage.
+    ///
+    /// # Errors
+    /// It cannot be encoded as JSON, or the user's key cannot be created.
+    pub fn encode(
+        stage: StageRecord,
+        surroundings: Surroundings,
+        keys: &PlanKeys,
+    ) -> Result<String, StageCodecError> {
+        let nothing = CompressedJson::compress(&());
+        let content = Content {
+            stage: StageRecord {
+                // Made from the operations when the file is read.
+                summary: nothing.map_err(|e| StageCodecError::text("summary", e))?,
+                name: None,
+                ..stage
+            },
+            surroundings,
+        };
+        let mut to = ZlibEncoder::new(Vec::new(), Compression::best());
+        let written = serde_json::to_writer(&mut to, &content);
+        written.map_err(|e| StageCodecError::text("file", e))?;
+        let packed = to.finish().map_err(serde_json::Error::io);
+        let packed = packed.map_err(|e| StageCodecError::text("file", e))?;
+        let body = STANDARD.encode(packed);
+        let signature = keys.sign(signed(&body).as_bytes())?;
+        Ok(format!("{TITLE}{LAYOUT}\n{signature}\n{body}\n"))
+    }
+
+    /// Reads a plan file.
+    ///
+    /// # Errors
+    /// It is not a plan file, has another layout, or was changed after it was written.
+    pub fn read(text: &str, keys: &PlanKeys) -> Result<Self, StageCodecError> {
+        let mut lines = text.lines();
+        let title = lines.next().unwrap_or_default();
+        let found = title.strip_prefix(TITLE).and_then(|n| n.parse().ok());
+        match found {
+            Some(LAYOUT) => {}
+            Some(found) => return Err(layout(found)),
+            None if is_json_layout(text) => return Err(layout(JSON_LAYOUT)),
+            None => return Err(StageCodecError::NoStageFile),
+        }
+        let (signature, body) = (lines.next(), lines.next());
+        let (Some(signature), Some(body), None) = (signature, body, lines.next()) else {
+            return Err(StageCodecError::DamagedFile);
+        };
+        keys.check(signed(body).as_bytes(), signature)?;
+        let packed = STANDARD.decode(body);
+        let packed = packed.map_err(|_| StageCodecError::DamagedFile)?;
+        let unpacking = ZlibDecoder::new(packed.as_slice()).take(MAX_CONTENT);
+        let content = serde_json::from_reader(std::io::BufReader::new(unpacking));
+        Self::new(content.map_err(|_| StageCodecError::DamagedFile)?)
+    }
+
+    fn new(content: Content) -> Result<Self, StageCodecError> {
+        let mut record = content.stage;
+        if config_digest(&record.snapshot) != record.config_digest {
+            return Err(StageCodecError::Contradiction("configuration files"));
+        }
+        let stage = restore_to_show(&record)?;
+        let summary = redacted_summary(&stage, &sensitive_values(&stage));
+        record.mode = stage.request.mode;
+        record.counts = summary.counts;
+        Ok(Self {
+            record,
             stage,
-        }
-    }
-
-    /// Encodes the file.
-    ///
-    /// # Errors
-    /// If it cannot be encoded as JSON.
-    pub fn text(&self) -> Result<String, StageCodecError> {
-        serde_json::to_string(self).map_err(|e| StageCodecError::text("file", e))
-    }
-
-    /// Parses a stage file.
-    ///
-    /// # Errors
-    /// If it is not a stage file, or has another layout.
-    pub fn read(text: &str) -> Result<Self, StageCodecError> {
-        #[derive(Deserialize)]
-        struct Head {
-            format: String,
-            layout: u32,
-        }
-        // Format and layout are parsed alone first, because the rest may differ in other versions.
-        let head: Head = serde_json::from_str(text).map_err(|_| StageCodecError::NoStageFile)?;
-        if head.format != FORMAT {
-            return Err(StageCodecError::NoStageFile);
-        }
-        if head.layout != LAYOUT {
-            return Err(StageCodecError::FileLayout {
-                found: head.layout,
-                known: LAYOUT,
-            });
-        }
-        serde_json::from_str(text).map_err(|e| StageCodecError::text("file", e))
+            surroundings: content.surroundings,
+            summary,
+        })
     }
 
     /// Returns the summary for display.
-    ///
-    /// # Errors
-    /// If it cannot be decoded.
-    pub fn summary(&self) -> Result<StageSummary, StageCodecError> {
-        let read = self.stage.summary.read();
-        let mut summary: StageSummary =
-            read.map_err(|e: serde_json::Error| StageCodecError::Decode {
-                stage: self.stage.id,
-                source: DecodeError::from(e),
-            })?;
-        // The selection is stored beside the summary, which has the one of the plan.
-        summary.left.clone_from(&self.stage.left);
-        Ok(summary)
+    pub fn summary(&self) -> &StageSummary {
+        &self.summary
+    }
+
+    /// Returns the plan representation.
+    pub fn plan(&self) -> serde_json::Value {
+        self.surroundings.plan_json(&self.stage)
+    }
+
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
     }
 
     /// Returns the stage record under another number.
     ///
     /// # Errors
-    /// If it cannot be decoded.
-    pub fn record(self, id: StageId) -> Result<StageRecord, StageCodecError> {
-        let mut summary = self.summary()?;
+    /// The summary cannot be encoded.
+    pub fn record(&self, id: StageId) -> Result<StageRecord, StageCodecError> {
         // The summary repeats the number, which belongs to another store.
-        summary.stage = id;
+        let summary = StageSummary {
+            stage: id,
+            ..self.summary.clone()
+        };
+        let summary = CompressedJson::compress(&summary);
         Ok(StageRecord {
             id,
-            name: None,
-            summary: CompressedJson::compress(&summary)
-                .map_err(|e| StageCodecError::text("summary", e))?,
-            ..self.stage
+            summary: summary.map_err(|e| StageCodecError::text("summary", e))?,
+            ..self.record.clone()
         })
     }
 
-    /// Returns true if the file contains this same stage: time and content are equal.
-    pub fn is_same_stage(&self, record: &StageRecord) -> bool {
-        (self.stage.at, &self.stage.detail) == (record.at, &record.detail)
+    /// Returns true if the store's stage of the same number is the one of this file, with the same
+    /// selection.
+    ///
+    /// # Errors
+    /// It is that stage, but with other operations: the file was changed.
+    pub fn is_same_stage(&self, here: &StageRecord) -> Result<bool, StageCodecError> {
+        if self.record.at != here.at {
+            return Ok(false);
+        }
+        match self.record.detail == here.detail {
+            true => Ok(self.record.left == here.left),
+            false => Err(StageCodecError::Differs(here.id)),
+        }
     }
 
     /// Returns the stage's number in the store that planned it.
     pub fn id(&self) -> StageId {
-        self.stage.id
+        self.record.id
     }
+}
+
+/// Reads the keys of this process' user.
+///
+/// # Errors
+/// The shared key is too short, or the user's key cannot be read.
+pub fn plan_keys(workspace: &Path) -> Result<PlanKeys, StageCodecError> {
+    Ok(PlanKeys::load(workspace, |name| std::env::var(name).ok())?)
+}
+
+/// Returns the digest of a plan file as written, `sha256:` and 64 hexadecimal digits.
+pub fn plan_digest(text: &str) -> String {
+    format!("sha256:{}", hex::encode(Sha256::digest(text)))
+}
+
+/// Returns the text that the signature is about.
+fn signed(body: &str) -> String {
+    format!("{TITLE}{LAYOUT}\n{body}")
+}
+
+fn layout(found: u32) -> StageCodecError {
+    let known = LAYOUT;
+    StageCodecError::FileLayout { found, known }
+}
+
+fn is_json_layout(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        format: String,
+    }
+    serde_json::from_str::<Head>(text).is_ok_and(|head| head.format == "flightdeck stage")
+}
+
+/// Returns the sensitive values of a stage, which texts of other values may repeat.
+fn sensitive_values(stage: &Stage) -> Secrets {
+    let secrets = Secrets::default();
+    let changes = stage.changes.iter();
+    let objects = changes.flat_map(|c| [&c.before.value, &c.after.value]);
+    let outputs = stage.outputs.iter();
+    let outputs = outputs.flat_map(|o| [&o.before, &o.after]).flatten();
+    let all = objects.chain(outputs).chain(stage.variables.values());
+    all.for_each(|value| secrets.register(value));
+    secrets
 }

@@ -12,6 +12,7 @@ use cty::schema::Schema;
 use cty::{Mark, Marks, Path, Type, Value};
 use lang::addr::{AbsInstance, Resource};
 use lang::config::Overridden;
+use model::secrets::MASK;
 use model::{ConfigKey, StageRequest};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -29,15 +30,44 @@ pub fn restore(
     sealer: Option<Arc<Sealer>>,
     schemas: impl Fn(&str, &Resource) -> Option<Schema>,
 ) -> Result<Stage, StageCodecError> {
-    read(record, sealer, &schemas).map_err(|source| StageCodecError::Decode {
+    let sealed = sealer.map_or(Sealed::Unknown, Sealed::Opened);
+    read(record, sealed, &schemas).map_err(|source| StageCodecError::Decode {
         stage: record.id,
         source,
     })
 }
 
+/// Decodes the stage of a record for display without providers and secrets. Encrypted texts are
+/// masked; other encrypted values are unknown.
+///
+/// # Errors
+/// The record cannot be decoded.
+pub fn restore_to_show(record: &StageRecord) -> Result<Stage, StageCodecError> {
+    read(record, Sealed::Masked, &|_, _| None).map_err(|source| StageCodecError::Decode {
+        stage: record.id,
+        source,
+    })
+}
+
+/// Result of decoding an encrypted value.
+enum Sealed {
+    Opened(Arc<Sealer>),
+    Unknown,
+    Masked,
+}
+
+impl Sealed {
+    fn sealer(&self) -> Option<&Sealer> {
+        match self {
+            Self::Opened(sealer) => Some(sealer),
+            _ => None,
+        }
+    }
+}
+
 fn read(
     record: &StageRecord,
-    sealer: Option<Arc<Sealer>>,
+    sealed: Sealed,
     schemas: &dyn Fn(&str, &Resource) -> Option<Schema>,
 ) -> Result<Stage, DecodeError> {
     let text = record.detail.text().map_err(serde_json::Error::io)?;
@@ -47,7 +77,7 @@ fn read(
     // Values refer to their types by number, so the types are decoded first.
     let mut finder = Finder {
         types: types(&detail.types)?,
-        sealer: sealer.as_deref(),
+        sealed: &sealed,
         schemas,
         known: HashMap::new(),
     };
@@ -85,8 +115,8 @@ fn read(
             .collect::<Result<_, _>>()?,
         reads: Vec::new(),
         groups: detail.groups,
-        edits: match (detail.sealed_edits, &sealer) {
-            (Some(sealed), Some(sealer)) => serde_json::from_str(&sealer.open_text(&sealed)?)?,
+        edits: match (detail.sealed_edits, sealed.sealer()) {
+            (Some(text), Some(sealer)) => serde_json::from_str(&sealer.open_text(&text)?)?,
             _ => detail.edits,
         },
         statuses: detail.statuses,
@@ -96,7 +126,10 @@ fn read(
         overridden: finder.overridden(&detail.overridden)?,
         secrets: StageSecrets {
             recorded: detail.secrets,
-            sealer: sealer.clone(),
+            sealer: match sealed {
+                Sealed::Opened(sealer) => Some(sealer),
+                _ => None,
+            },
         },
     })
 }
@@ -141,7 +174,7 @@ fn decode_request(record: &StageRecord) -> Result<StoredRequest, DecodeError> {
     let part: Part = serde_json::from_str(&text)?;
     let finder = Finder {
         types: types(&part.types)?,
-        sealer: None,
+        sealed: &Sealed::Unknown,
         // Variables have types of their own, so no provider needs to be loaded.
         schemas: &|_, _| None,
         known: HashMap::new(),
@@ -178,7 +211,7 @@ fn types(kept: &[serde_json::Value]) -> Result<Vec<Type>, DecodeError> {
 /// Decoder; looks up the schema of each resource once.
 struct Finder<'a> {
     types: Vec<Type>,
-    sealer: Option<&'a Sealer>,
+    sealed: &'a Sealed,
     schemas: &'a dyn Fn(&str, &Resource) -> Option<Schema>,
     known: HashMap<(String, String), Option<Type>>,
 }
@@ -214,8 +247,12 @@ impl Finder<'_> {
         let mut marks = Vec::with_capacity(kept.2.len());
         for (path, names) in &kept.2 {
             let path = Path::from_json_value(path)?;
-            if let ([KeptMark::Sealed(text)], Some(sealer)) = (&names[..], self.sealer) {
-                value = opened(&value, &path, text, sealer)?;
+            if let [KeptMark::Sealed(text)] = &names[..] {
+                value = match self.sealed {
+                    Sealed::Opened(sealer) => opened(&value, &path, text, sealer)?,
+                    Sealed::Unknown => value,
+                    Sealed::Masked => masked(value, &path),
+                };
             }
             marks.push((path, names.iter().filter_map(mark).collect::<Marks>()));
         }
@@ -282,12 +319,12 @@ impl Finder<'_> {
             reason: kept.reason,
             before: Object {
                 value: before,
-                private: text_bytes(&kept.prior_private, self.sealer)?,
+                private: text_bytes(&kept.prior_private, self.sealed.sealer())?,
                 identity: identity(&kept.identity_before)?,
             },
             after: Object {
                 value: after,
-                private: text_bytes(&kept.private, self.sealer)?,
+                private: text_bytes(&kept.private, self.sealed.sealer())?,
                 identity: identity(&kept.identity_after)?,
             },
             schema_version: kept.schema_version,
@@ -351,6 +388,16 @@ fn opened(value: &Value, path: &Path, sealed: &str, sealer: &Sealer) -> Result<V
     };
     let part = sealer.open(sealed, part.ty())?;
     value.with_at(path, part).ok_or(damaged)
+}
+
+/// Returns a value with a mask for an encrypted text. A mask of another type would be a wrong
+/// value.
+fn masked(value: Value, path: &Path) -> Value {
+    let is_text = path
+        .apply(&value)
+        .is_ok_and(|part| *part.ty() == Type::String);
+    let mask = || value.with_at(path, Value::string(MASK));
+    is_text.then(mask).flatten().unwrap_or(value)
 }
 
 fn mark(kept: &KeptMark) -> Option<Mark> {
