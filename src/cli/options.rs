@@ -118,6 +118,9 @@ pub(super) struct Values {
     /// Limit of concurrent operations
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(super) parallelism: Option<u16>,
+    /// Continue with a state of this serial, although this workspace has seen a newer one
+    #[arg(long, value_name = "SERIAL")]
+    pub(super) accept_older_state: Option<i64>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -60,7 +60,8 @@ impl WorkspaceStore {
         let recorder = access
             .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
-        let mut state = StateOfRecord::new(&settings.workspace, &store, place, encryption);
+        let state = StateOfRecord::new(&settings.workspace, &store, place, encryption);
+        let mut state = state.accept_older(settings.accept_older_state);
         if !settings.lock_state {
             state = state.without_lock();
         }

@@ -31,6 +31,7 @@ mod lost_store;
 mod metrics;
 mod module_instances;
 mod modules_of_other_tools;
+mod older_states;
 mod original_requirements;
 mod orphaned_process;
 mod output_escaping;

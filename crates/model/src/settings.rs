@@ -190,6 +190,8 @@ pub struct Settings {
     pub lock_timeout: Duration,
     /// Take the state lock. The workspace lock is always taken.
     pub lock_state: bool,
+    /// Serial of an older state that the operator accepts.
+    pub accept_older_state: Option<i64>,
     pub state_files: StateFiles,
     /// Values of variables that the backend and the encryption of the state may depend on.
     pub variables: Vec<VariableFlag>,
@@ -242,6 +244,7 @@ impl Settings {
             rollout_pause: Duration::from_secs(3_600),
             lock_timeout: Duration::ZERO,
             lock_state: true,
+            accept_older_state: None,
             state_files: StateFiles::default(),
             variables: Vec::new(),
             shows_sensitive: false,

@@ -49,7 +49,7 @@ pub enum StateError {
     },
     /// Backend and copy were both changed since they were equal.
     #[error(
-        "the state in {place} (serial {theirs}) and the copy in the store (serial {ours}) were changed independently: {differ}. Both are unchanged. Run `flightdeck state use home` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy; the other one is saved in a file"
+        "the state in {place} (serial {theirs}) and the copy in the store (serial {ours}) were changed independently: {differ}. Both are unchanged. Run `flightdeck state use backend` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy; the other one is saved in a file"
     )]
     Conflict {
         place: String,
@@ -58,19 +58,28 @@ pub enum StateError {
         /// Summary of the differences.
         differ: String,
     },
+    /// The backend has an older version of the state than this workspace has seen there.
+    #[error(
+        "the state in {place} has the serial {theirs}, but this workspace has already written or read serial {ours} of it, so an older state was put in its place. Nothing was planned, because objects that the older state lacks would be created again. Run `flightdeck state use record` to write the newer copy in the store back. To continue with the older state, run `flightdeck state use backend`, or add --accept-older-state {theirs}"
+    )]
+    Older {
+        place: String,
+        theirs: i64,
+        ours: i64,
+    },
     /// Another program wrote the state in spite of the lock.
     #[error(
-        "another program wrote the state in {place} after flightdeck locked it. It was not overwritten, and the state of this run is in the store. Run `flightdeck state use home` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy in the store; the other one is saved in a file"
+        "another program wrote the state in {place} after flightdeck locked it. It was not overwritten, and the state of this run is in the store. Run `flightdeck state use backend` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy in the store; the other one is saved in a file"
     )]
     Overwritten { place: String },
     /// The state was deleted from the backend.
     #[error(
-        "the state in {place} no longer exists, but the store has a copy with {objects} objects. Run `flightdeck state use record` to write the copy back, or `flightdeck state use home` to start with an empty state; the copy is then saved in a file"
+        "the state in {place} no longer exists, but the store has a copy with {objects} objects. Run `flightdeck state use record` to write the copy back, or `flightdeck state use backend` to start with an empty state; the copy is then saved in a file"
     )]
     Deleted { place: String, objects: usize },
     /// The configuration names another location than before.
     #[error(
-        "the state was in {from}, but the configuration now names {to}. Run `flightdeck state use record` to write the copy in the store there, or `flightdeck state use home` to continue with the state there; the other one is saved in a file"
+        "the state was in {from}, but the configuration now names {to}. Run `flightdeck state use record` to write the copy in the store there, or `flightdeck state use backend` to continue with the state there; the other one is saved in a file"
     )]
     Moved { from: String, to: String },
     #[error("the pushed file is empty, so it is not a state; nothing was changed")]

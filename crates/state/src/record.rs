@@ -24,6 +24,8 @@ pub struct StateOfRecord {
     current: Mutex<CurrentManager>,
     /// Take locks.
     pub(super) locks: bool,
+    /// Serial of an older state that the operator accepts.
+    accepted: Option<i64>,
     /// Serializes writes to the backend.
     writing: tokio::sync::Mutex<()>,
 }
@@ -49,6 +51,7 @@ impl StateOfRecord {
             dir: dir.to_owned(),
             copy: store.clone(),
             locks: true,
+            accepted: None,
             writing: tokio::sync::Mutex::default(),
         }
     }
@@ -60,6 +63,12 @@ impl StateOfRecord {
             let mut now = lock(&self.current);
             now.manager = now.place.open(&self.dir, false);
         }
+        self
+    }
+
+    /// Accepts a state with this serial, although this workspace has written or read a newer one.
+    pub fn accept_older(mut self, serial: Option<i64>) -> Self {
+        self.accepted = serial;
         self
     }
 
@@ -363,6 +372,13 @@ impl StateOfRecord {
             Comparison::Other(state) if backend_is_behind(&known, &copy) => {
                 Err(conflict_error(place, &state, &copy))
             }
+            Comparison::Other(state) if self.is_refused(&state, &copy, &known, &place) => {
+                Err(StateError::Older {
+                    place,
+                    theirs: state.serial,
+                    ours: known.serial,
+                })
+            }
             Comparison::Other(state) => {
                 let told = match self.read_from() {
                     Some(path) => read_place_message(&path, &place, &state),
@@ -372,6 +388,16 @@ impl StateOfRecord {
                 Ok(vec![told])
             }
         }
+    }
+
+    /// Returns true for an older version of the state in this place, for instance of a server that
+    /// restored a backup. Objects that it lacks would be created again.
+    fn is_refused(&self, found: &State, copy: &State, known: &BackendVersion, place: &str) -> bool {
+        found.lineage == copy.lineage
+            && found.serial < known.serial
+            && known.place == place
+            && self.read_from().is_none()
+            && self.accepted != Some(found.serial)
     }
 
     async fn replace_copy(

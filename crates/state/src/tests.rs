@@ -226,7 +226,7 @@ async fn conflicting_states_are_kept_until_the_operator_chooses() {
             "(serial 8)",
             "terraform_data.ours is only in the store",
             "terraform_data.theirs is only in the backend",
-            "flightdeck state use home",
+            "flightdeck state use backend",
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }

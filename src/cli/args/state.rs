@@ -109,7 +109,8 @@ pub(in crate::cli) enum StateCommand {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(in crate::cli) enum UseState {
     /// State in the backend
-    Home,
+    #[value(alias = "home")]
+    Backend,
     /// Copy in the store (`.flightdeck/`); it is written to the backend
     Record,
 }

@@ -201,6 +201,7 @@ async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
         Access::ReadWrite,
         approved.choice.values.parallelism,
     )?;
+    settings.accept_older_state = approved.choice.values.accept_older_state;
     // Steps of single objects are reported only for OpenTofu's lines.
     settings.object_steps = out.has_lines();
     let mut session = Session::start(settings, out).await?;

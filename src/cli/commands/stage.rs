@@ -128,6 +128,7 @@ pub(super) async fn run_stage(wanted: StageCommand, out: &mut Output) -> Command
     }
     let parallelism = wanted.choice.values.parallelism;
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
+    settings.accept_older_state = wanted.choice.values.accept_older_state;
     // Steps of single objects are reported only for OpenTofu's lines.
     settings.object_steps = out.has_lines();
     let mut session = Session::start(settings, out).await?;

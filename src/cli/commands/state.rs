@@ -305,7 +305,7 @@ pub(super) fn show_rows(rows: &[StateRow], out: &mut Output) {
 async fn use_state(which: UseState, out: &mut Output) -> CommandResult {
     let settings = settings("state use", Access::ReadWrite, None)?;
     let (with, word) = match which {
-        UseState::Home => (ConflictChoice::Backend, "the state in the backend"),
+        UseState::Backend => (ConflictChoice::Backend, "the state in the backend"),
         UseState::Record => (ConflictChoice::Record, "the state in the store"),
     };
     let kept = run_request(settings, out, |engine| async move {

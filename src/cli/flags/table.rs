@@ -481,7 +481,7 @@ pub(in crate::cli) const OWN_COMMANDS: &[ReferenceCommand] = &[
     verb(
         "state use",
         &["state use"],
-        &["home"],
+        &["backend"],
         &[VARIABLES, LOCK, STATE_FILES],
     ),
 ];
