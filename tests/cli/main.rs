@@ -41,6 +41,7 @@ mod pipes_and_devices;
 mod plan_json;
 mod plan_json_consumers;
 mod plugin_conform;
+mod plugin_conform_clean;
 mod plugin_contents;
 mod plugin_dev;
 mod plugin_provenance;

@@ -62,6 +62,11 @@ impl TypeRun<'_> {
             return false;
         }
         let config = self.config.clone();
+        if let Err(why) = self.record_create(&planned) {
+            self.fail("create", &why);
+            self.because("the object was not created, because it cannot be recorded");
+            return false;
+        }
         let began = Instant::now();
         let outcome = self.apply(None, &planned, &config).await;
         let took = began.elapsed();
@@ -356,8 +361,8 @@ impl TypeRun<'_> {
     }
 }
 
-/// Returns ids that probably no object has. Most keep the form of `id`, for instance a timestamp, and
-/// differ in one digit or letter.
+/// Returns ids that probably no object has. Most keep the form of `id`, for instance a timestamp,
+/// and differ in one digit or letter.
 fn missing_ids(id: &str) -> Vec<String> {
     const MAX_CHANGED: usize = 8;
     let mut missing = vec![format!("{id}-flightdeck-never-created")];
