@@ -51,10 +51,15 @@ pub(super) fn themes() -> (Vec<ColorTheme>, Vec<String>) {
     }
 }
 
+/// Returns the user's state directory; `None` if there is none.
+pub(super) fn state_directory() -> Option<PathBuf> {
+    let directory = etcetera::choose_base_strategy().ok()?.state_dir()?;
+    Some(directory).filter(|dir| dir.is_absolute())
+}
+
 /// Returns the file of the choices; `None` if the user has no directory for it.
 pub(super) fn choices() -> Option<ChoicesFile> {
-    let directory = etcetera::choose_base_strategy().ok()?.state_dir()?;
-    let directory = Some(directory).filter(|dir| dir.is_absolute())?;
+    let directory = state_directory()?;
     Some(ChoicesFile::new(
         directory.join("flightdeck").join("console.toml"),
     ))

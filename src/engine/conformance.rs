@@ -7,6 +7,7 @@ mod compare;
 mod create;
 mod destroy;
 mod protection;
+mod records;
 mod steps;
 mod update;
 mod vary;
@@ -19,8 +20,9 @@ use conform::{Check, Leftover, RULES, Status, TypeReport};
 pub use create::id_of;
 use cty::Value;
 use cty::schema::Schema;
-pub use destroy::clean_up;
+pub use destroy::{clean_up, destroy_recorded};
 use provider::{Provider, ProviderSchema};
+pub use records::{ObjectRecord, Records, RunRecord};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -44,6 +46,8 @@ pub struct Subject<'a> {
     /// End of the whole run.
     pub ends: Instant,
     pub stop: &'a CancellationToken,
+    /// Records of the created objects.
+    pub records: &'a Records,
 }
 
 /// Result of the checks of a type.
@@ -51,6 +55,8 @@ pub struct Checked {
     pub report: TypeReport,
     /// Object that still exists.
     pub object: Option<Prior>,
+    /// Number of its record.
+    pub record: Option<u64>,
     /// Duration of the create, if it has passed.
     pub created_in: Option<Duration>,
     /// Objects that may exist although no answer has them.
@@ -65,6 +71,9 @@ struct TypeRun<'a> {
     config: Value,
     checks: Vec<Check>,
     object: Option<Prior>,
+    record: Option<u64>,
+    /// Record of the object that was replaced, until a destroy is proven.
+    replaced: Option<u64>,
     created_in: Option<Duration>,
     leftovers: Vec<Leftover>,
     /// Reason for all checks that are not made.
@@ -123,6 +132,8 @@ impl<'a> TypeRun<'a> {
             subject,
             checks: Vec::new(),
             object: None,
+            record: None,
+            replaced: None,
             created_in: None,
             leftovers: Vec::new(),
             reason: String::new(),
@@ -163,6 +174,7 @@ impl<'a> TypeRun<'a> {
                 checks: self.checks,
             },
             object: self.object,
+            record: self.record,
             created_in: self.created_in,
             leftovers: self.leftovers,
         }

@@ -43,6 +43,7 @@ mod plan_files;
 mod plan_json;
 mod plan_json_consumers;
 mod plugin_conform;
+mod plugin_conform_clean;
 mod plugin_contents;
 mod plugin_dev;
 mod plugin_provenance;

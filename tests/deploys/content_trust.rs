@@ -95,6 +95,37 @@ fn hook_that_is_swapped_during_a_rollout_does_not_run() {
 }
 
 #[test]
+fn untrusted_health_command_ends_the_wait_at_once() {
+    for reaction in ["pause", "continue"] {
+        let lab = Lab::new(&SERVERS.replace("= 3", "= 1"));
+        lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+        let ran = lab.workspace.path().parent().unwrap().join("ran");
+        // With the marker, the first poll replaces the script that the second one would run.
+        let text = format!(
+            "#!/bin/sh\n[ -e ../marker ] || exit 0\necho one >> '{0}'\nprintf '#!/bin/sh\\necho swapped >> \"{0}\"\\n' > new\nchmod +x new\nmv new health.sh\nexit 1\n",
+            ran.display()
+        );
+        script(&lab, "health.sh", "one");
+        lab.workspace.write("health.sh", &text);
+        let health = format!(
+            "    on_unhealthy = \"{reaction}\"\n    health {{\n      command = [\"./health.sh\"]\n      interval = \"50ms\"\n      timeout = \"10m\"\n    }}"
+        );
+        lab.workspace.write("web.flightdeck.hcl", &group(&health));
+        deploy(&lab, "v2", &["--trust-workspace"]).expect(0);
+        std::fs::write(ran.with_file_name("marker"), "").unwrap();
+        let began = std::time::Instant::now();
+        let run = deploy(&lab, "v3", &[]);
+        let took = began.elapsed();
+        assert!(took < std::time::Duration::from_secs(60), "{run:?}");
+        assert_eq!(run.code, Some(3), "{run:?}");
+        for part in ["./health.sh", "--trust-workspace", "is not trusted"] {
+            assert!(run.stderr.contains(part), "{part}: {run:?}");
+        }
+        assert_eq!(take_ran(&lab), "one\n", "{run:?}");
+    }
+}
+
+#[test]
 fn loop_runs_no_command_that_a_later_version_adds() {
     let thing = |body: &str| {
         format!(

@@ -52,11 +52,22 @@ pub(in crate::cli) struct PluginDocsArgs {
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct ConformArgs {
     /// Installed provider or a part of its name, or the path of an executable
-    #[arg(value_name = "SOURCE|BINARY", required_unless_present = "history")]
+    #[arg(value_name = "SOURCE|BINARY", required_unless_present_any = ["history", "clean"])]
     pub(in crate::cli) plugin: Option<String>,
     /// List the reports of earlier runs in this directory, newest first
     #[arg(long, conflicts_with_all = ["types", "config", "yes", "report"])]
     pub(in crate::cli) history: bool,
+    /// List the objects that earlier runs may have left; destroy them with --yes
+    #[arg(long, conflicts_with_all = ["plugin", "types", "history", "report"])]
+    pub(in crate::cli) clean: bool,
+    /// Discard the record of an object that does not exist (repeatable)
+    #[arg(
+        long,
+        value_name = "RECORD",
+        requires = "clean",
+        conflicts_with = "yes"
+    )]
+    pub(in crate::cli) discard: Vec<String>,
     /// Resource type to check (repeatable; default: those of --config, else all)
     #[arg(long = "type", value_name = "TYPE")]
     pub(in crate::cli) types: Vec<String>,

@@ -41,6 +41,9 @@ impl TypeRun<'_> {
                 return self.skip("cancel", why);
             }
         };
+        if let Err(why) = self.record_create(&planned) {
+            return self.skip("cancel", why);
+        }
         let began = Instant::now();
         let create = async {
             let outcome = self.apply(None, &planned, &config).await;

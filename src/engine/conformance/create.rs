@@ -62,6 +62,11 @@ impl TypeRun<'_> {
             return false;
         }
         let config = self.config.clone();
+        if let Err(why) = self.record_create(&planned) {
+            self.fail("create", &why);
+            self.because("the object was not created, because it cannot be recorded");
+            return false;
+        }
         let began = Instant::now();
         let outcome = self.apply(None, &planned, &config).await;
         let took = began.elapsed();

@@ -187,6 +187,7 @@ impl TypeRun<'_> {
     fn keep(&mut self, outcome: &Outcome, before: Option<Prior>) {
         let applied = outcome.applied.as_ref();
         self.object = applied.and_then(|a| self.object_of(a)).or(before);
+        self.record_object();
     }
 
     /// Replaces the object: destroys it and creates the new one.
@@ -210,11 +211,14 @@ impl TypeRun<'_> {
         // Destroyed first, because two objects at once may conflict by their names.
         self.destroy_object(&object).await?;
         self.object = None;
+        // A destroy without effect shows only at the end, so that the first object stays recorded.
+        self.replaced = self.record.take();
         // The plan of a replacement has two steps, and this apply is only the second one.
         let created = Planned {
             action: Action::Create,
             ..planned
         };
+        self.record_create(&created)?;
         let outcome = self.apply(None, &created, &config).await;
         self.keep_created(&outcome);
         match (outcome.failure, &self.object) {

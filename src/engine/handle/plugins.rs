@@ -1,6 +1,7 @@
 //! Commands for the development of plugins.
 
 use super::{ConformRequest, Engine};
+use crate::conformance::Records;
 use crate::error::EngineError;
 use model::PluginId;
 use std::path::Path;
@@ -27,7 +28,24 @@ impl Engine {
     ///
     /// # Errors
     /// The request names no type of the provider, or too many types.
-    pub async fn conform(&self, request: &ConformRequest) -> Result<conform::Report, EngineError> {
-        Box::pin(self.shared.operations.conform(request)).await
+    pub async fn conform(
+        &self,
+        request: &ConformRequest,
+        records: &Records,
+    ) -> Result<conform::Report, EngineError> {
+        Box::pin(self.shared.operations.conform(request, records)).await
+    }
+
+    /// Destroys the recorded objects of an earlier check of a provider. Returns the objects that
+    /// remain, or may remain.
+    ///
+    /// # Errors
+    /// The provider cannot be started or configured.
+    pub async fn clean_conform(
+        &self,
+        request: &ConformRequest,
+        records: &Records,
+    ) -> Result<Vec<conform::Leftover>, EngineError> {
+        Box::pin(self.shared.operations.clean_conform(request, records)).await
     }
 }

@@ -1,11 +1,12 @@
 //! Checks of a provider against the protocol's rules: launches it, checks its process and its
 //! types, and destroys everything that the checks created.
 
+mod cleaning;
 mod functions;
 mod process;
 
 use super::command::{Command, Operations};
-use crate::conformance::{self, Checked, Subject};
+use crate::conformance::{self, Checked, Records, Subject};
 use crate::error::EngineError;
 use crate::stage::managed::Prior;
 use calls::{Answer as _, CallContext};
@@ -63,6 +64,14 @@ enum ConformError {
     ManyTypes { plugin: PluginId, count: usize },
 }
 
+/// Object that still exists.
+struct Remaining {
+    type_name: String,
+    config: Value,
+    object: Prior,
+    record: Option<u64>,
+}
+
 /// A running check of a provider.
 struct Run<'r> {
     request: &'r ConformRequest,
@@ -71,34 +80,25 @@ struct Run<'r> {
     stop: CancellationToken,
     ends: Instant,
     report: Report,
-    /// Objects that still exist, with their types and configurations.
-    objects: Vec<(String, Value, Prior)>,
+    /// Objects that still exist.
+    objects: Vec<Remaining>,
+    records: &'r Records,
     /// Type with the slowest create, whose objects can be destroyed, and the duration.
     slowest: Option<(Duration, String)>,
 }
 
 impl Operations {
     /// Checks a provider. A failed check is part of the report.
-    pub async fn conform(&self, request: &ConformRequest) -> Result<Report, EngineError> {
+    pub async fn conform(
+        &self,
+        request: &ConformRequest,
+        records: &Records,
+    ) -> Result<Report, EngineError> {
         let mut command = self.begin().await;
         let began = Instant::now();
         // Listens before the launch, so that lines of the start count, too.
         let noise = LogNoise::listen(&self.bus, &request.plugin);
-        let mut run = Run {
-            request,
-            secrets: self.pool.secrets(),
-            schemas: Arc::default(),
-            stop: command.stop.clone(),
-            ends: began + request.deadline,
-            report: Report {
-                plugin: request.plugin.to_string(),
-                began: now_ms(),
-                creates: request.creates,
-                ..Report::default()
-            },
-            objects: Vec::new(),
-            slowest: None,
-        };
+        let mut run = self.run(request, records, command.stop.clone());
         let process = Process::new(&self.pool, &self.bus, request);
         let mut cancelled = None;
         if let Some(provider) = self.started(&mut run, &process).await {
@@ -131,12 +131,40 @@ impl Operations {
         process.describe(&mut report);
         // Redacted at the end, because the evidence of any check may contain a secret.
         self.redact(&mut report);
+        if let Some(why) = records.failure() {
+            let text = format!("{why}; `plugin conform --clean` may know an earlier object");
+            self.bus.emit(EventKind::Notice { text });
+        }
         if let Err(error) = self.keep(&report).await {
             // The report itself must not be lost.
             let text = format!("cannot store the report: {error}; --history will not list it");
             self.bus.emit(EventKind::Notice { text });
         }
         Ok(report)
+    }
+
+    fn run<'r>(
+        &'r self,
+        request: &'r ConformRequest,
+        records: &'r Records,
+        stop: CancellationToken,
+    ) -> Run<'r> {
+        Run {
+            request,
+            secrets: self.pool.secrets(),
+            schemas: Arc::default(),
+            stop,
+            ends: Instant::now() + request.deadline,
+            report: Report {
+                plugin: request.plugin.to_string(),
+                began: now_ms(),
+                creates: request.creates,
+                ..Report::default()
+            },
+            objects: Vec::new(),
+            records,
+            slowest: None,
+        }
     }
 
     /// Stores a report, if this engine may write.
@@ -256,7 +284,13 @@ impl Operations {
         (run.stop, run.ends) = (command.begin_clean_up(), Instant::now() + CLEAN_UP);
         let provider = self.restarted(run).await;
         // In reverse, because a later object may depend on an earlier one.
-        for (type_name, config, object) in objects.into_iter().rev() {
+        for remaining in objects.into_iter().rev() {
+            let Remaining {
+                type_name,
+                config,
+                object,
+                record,
+            } = remaining;
             let result = match &provider {
                 Ok(_) if Instant::now() >= run.ends => {
                     Err("the time for destroying the remaining objects has passed".to_owned())
@@ -267,6 +301,9 @@ impl Operations {
                 }
                 Err((_, why)) => Err(why.clone()),
             };
+            if let (Ok(()), Some(record)) = (&result, record) {
+                run.records.remove(record);
+            }
             let left = result.err().map(|why| Leftover {
                 id: conformance::id_of(&object.value),
                 type_name,
@@ -444,8 +481,12 @@ impl Run<'_> {
     /// Records the remaining object and the leftovers of a type; returns its report.
     fn keep(&mut self, checked: Checked, config: Value) -> TypeReport {
         let type_name = &checked.report.type_name;
-        let object = checked.object;
-        let object = object.map(|object| (type_name.clone(), config, object));
+        let object = checked.object.map(|object| Remaining {
+            type_name: type_name.clone(),
+            config,
+            object,
+            record: checked.record,
+        });
         self.objects.extend(object);
         self.report.leftovers.extend(checked.leftovers);
         checked.report
@@ -496,6 +537,7 @@ impl Run<'_> {
             call_deadline: self.request.call_deadline,
             ends: self.ends,
             stop: &self.stop,
+            records: self.records,
         }
     }
 }

@@ -138,6 +138,7 @@ impl Operations {
             .await?;
         let recorder = self.recorder(&begun, switches).await?;
         let rollouts = self.rollouts(&begun, groups);
+        let untrusted = rollouts.untrusted();
         let end = self
             .run_operations(&begun, rollouts, &recorder, parallelism, switches)
             .await;
@@ -145,7 +146,12 @@ impl Operations {
             self.observe_deploy(begun.deploy, &begun.staged, &recorder.with_objects())
                 .await;
         }
-        self.end_deploy(begun, end).await
+        let summary = self.end_deploy(begun, end).await?;
+        // The exit code says that a decision about trust is missing, and the error about what.
+        match untrusted.get() {
+            Some(error) => Err(error.clone().into()),
+            None => Ok(summary),
+        }
     }
 
     /// Returns the indexes of the changes to make. Addresses in the request replace the stored

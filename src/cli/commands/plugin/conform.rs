@@ -1,5 +1,7 @@
 //! `flightdeck plugin conform`: checks a provider and prints the report.
 
+mod clean;
+
 use super::choice;
 use crate::cli::escape::{safe, safe_path};
 use crate::cli::exit::{CliError, CommandResult, ERROR, OK, fields};
@@ -8,29 +10,39 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, run_request, settings};
 use crate::cli::time::format_local;
+use crate::cli::user_files::state_directory;
 use conform::{Check, Given, Report, Status};
+use engine::conformance::{Records, RunRecord};
 use engine::error::EngineError;
 use engine::handle::{ConformRequest, Engine};
 use model::settings::Access;
 use serde_json::json;
+use std::path::Path;
 
 pub(super) async fn run(args: ConformArgs, out: &mut Output) -> CommandResult {
+    if args.clean {
+        return Box::pin(clean::run(&args, out)).await;
+    }
     let Some(plugin) = args.plugin.as_deref().filter(|_| !args.history) else {
         return history(args.plugin.as_deref(), out).await;
     };
     // Read before the session, so that a mistake in the file launches nothing.
-    let given = given(&args)?;
+    let given = given(args.config.as_deref())?;
+    let records = records(plugin, &args)?;
     let settings = settings("plugin conform", Access::ReadWrite, None)?;
     let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let question = checked(&engine, plugin, &args, given);
+    let question = checked(&engine, plugin, &args, given, &records);
     let report = session.wait(out, &mut progress, question).await;
     session.finish(out).await;
     out.flush_diagnostics();
     // Errors return only here, after the end of the session and its plugins.
     let report = report??;
     print(&report, args.report, out);
+    if !records.run().objects.is_empty() {
+        out.stderr_line("objects may remain: run `flightdeck plugin conform --clean`");
+    }
     Ok(if report.is_passed() { OK } else { ERROR })
 }
 
@@ -77,8 +89,8 @@ async fn history(part: Option<&str>, out: &mut Output) -> CommandResult {
 }
 
 /// Reads the operator's configurations.
-fn given(args: &ConformArgs) -> Result<Option<Given>, CliError> {
-    let Some(path) = &args.config else {
+fn given(path: Option<&Path>) -> Result<Option<Given>, CliError> {
+    let Some(path) = path else {
         return Ok(None);
     };
     let shown = safe_path(path);
@@ -92,11 +104,36 @@ fn given(args: &ConformArgs) -> Result<Option<Given>, CliError> {
     given.map(Some).map_err(|error| failed(&error))
 }
 
+/// Begins the records of the objects that a run creates.
+fn records(plugin: &str, args: &ConformArgs) -> Result<Records, CliError> {
+    if !args.yes {
+        return Ok(Records::none());
+    }
+    let failed =
+        |why: &dyn std::fmt::Display| CliError::io(format!("cannot record created objects: {why}"));
+    let state = state_directory().ok_or_else(|| {
+        failed(&"there is no state directory").hint("set XDG_STATE_HOME to an absolute path")
+    })?;
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| failed(&error));
+    let is_path = plugin.contains(std::path::MAIN_SEPARATOR) && Path::new(plugin).is_file();
+    let run = RunRecord {
+        plugin: plugin.to_owned(),
+        executable: is_path.then(|| absolute(Path::new(plugin))).transpose()?,
+        directory: std::env::current_dir().map_err(|error| failed(&error))?,
+        config: args.config.as_deref().map(absolute).transpose()?,
+        prefix: args.prefix.clone(),
+        pid: std::process::id(),
+        ..RunRecord::default()
+    };
+    Records::begin(&state, run).map_err(|error| failed(&error))
+}
+
 async fn checked(
     engine: &Engine,
     name: &str,
     args: &ConformArgs,
     given: Option<Given>,
+    records: &Records,
 ) -> Result<Result<Report, CliError>, EngineError> {
     let plugin = match choice::chosen(engine, name).await? {
         Ok(plugin) => plugin,
@@ -113,7 +150,7 @@ async fn checked(
         start_limit: args.start_limit,
         memory_limit_mib: args.memory_limit,
     };
-    engine.conform(&request).await.map(Ok)
+    engine.conform(&request, records).await.map(Ok)
 }
 
 fn print(report: &Report, form: ReportForm, out: &mut Output) {

@@ -27,9 +27,10 @@ pub(crate) use requests::find_member;
 use shell::Prober;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tokio::sync::Notify;
+use trust::commands::CommandError;
 
 /// Rollouts of one deploy.
 #[derive(Default)]
@@ -41,6 +42,8 @@ pub struct Rollouts {
     prober: Option<Prober>,
     /// Checks the commands of hooks right before they start.
     trust: Option<HookTrust>,
+    /// First command of a hook that is not trusted at its start.
+    untrusted: Arc<OnceLock<CommandError>>,
     requests: RequestSettings,
 }
 
@@ -91,6 +94,7 @@ impl Rollouts {
             groups,
             prober,
             trust: None,
+            untrusted: Arc::default(),
             requests,
         }
     }
@@ -100,6 +104,11 @@ impl Rollouts {
     pub(crate) fn with_trust(mut self, trust: HookTrust) -> Self {
         self.trust = Some(trust);
         self
+    }
+
+    /// Returns the place of the first command that is not trusted at its start.
+    pub(crate) fn untrusted(&self) -> Arc<OnceLock<CommandError>> {
+        self.untrusted.clone()
     }
 
     /// Returns the rollout and the step of the member that a change belongs to.

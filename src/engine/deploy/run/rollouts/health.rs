@@ -53,6 +53,9 @@ impl Deploying {
                 self.handle(running, self.end_event(true)).await;
                 return false;
             }
+            if self.rollouts.untrusted.get().is_some() {
+                return self.end_untrusted_wait(running).await;
+            }
             let health: Vec<Health> = polled.iter().map(|(_, result)| health(result)).collect();
             let failures: BTreeMap<MemberKey, String> = polled
                 .into_iter()
@@ -86,6 +89,17 @@ impl Deploying {
                 }
             }
         }
+    }
+
+    /// Ends a wait whose command is not trusted, whatever the policy says about unhealthy members:
+    /// the operator decides only after this deploy.
+    async fn end_untrusted_wait(&self, running: &RunningRollout) -> bool {
+        let reason = "the health command is not trusted".to_owned();
+        let hook = running.group.declared.health.as_ref();
+        let text = format!("{reason}; the other members are unchanged");
+        self.report(running, hook, &text, false);
+        self.record(running, Event::Blocked { reason }).await;
+        false
     }
 
     /// Returns the members whose health counts: those that this rollout has changed so far, and

@@ -12,6 +12,7 @@ use lang::eval::{self, Bindings};
 use lang::syntax::Expr;
 use shell::{Probe, Prober};
 use std::time::Duration;
+use trust::commands::CommandError;
 
 /// Health of a member as its hook defines it.
 enum Check {
@@ -103,10 +104,12 @@ impl Deploying {
         };
         let checked = tokio::task::block_in_place(|| trust.check_start(&names, expr, words));
         checked.map_err(|error| {
-            self.recorder
-                .secrets()
-                .redact(&error.to_string())
-                .into_owned()
+            let text = error.to_string();
+            if let CommandError::Untrusted { .. } = error {
+                // The first one is enough: each decision covers all commands of the workspace.
+                let _first = self.rollouts.untrusted.set(error);
+            }
+            self.recorder.secrets().redact(&text).into_owned()
         })
     }
 
