@@ -259,6 +259,7 @@ fn documents(whole: bool) -> State {
         drift: Vec::new(),
         left: Vec::new(),
         secrets: Vec::new(),
+        state_edits: Vec::new(),
         groups: Vec::new(),
     };
     let event = Event {

@@ -17,10 +17,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 pub use actions::{
-    ask_install, can_install, can_retry, can_select, can_stage, can_switch, confirm_going_back,
-    confirm_interruption, copy_text, diagnostics_label, edit_file, forget, go_to_plugin, goto,
-    move_cursor, move_to_match, open_cancel_rungs, replay_to, select_addresses, show,
-    sort_by_column, stage_again, stage_configuration, untaint, writable,
+    ask_install, can_apply, can_install, can_retry, can_select, can_stage, can_switch,
+    confirm_going_back, confirm_interruption, copy_text, diagnostics_label, edit_file, forget,
+    go_to_plugin, goto, move_cursor, move_to_match, open_cancel_rungs, replay_to, select_addresses,
+    show, sort_by_column, stage_again, stage_configuration, untaint, writable,
 };
 pub use groups::{GROUPS, HelpRow, KEYS};
 pub use table::{COMMANDS, FORMER_NAMES};

@@ -353,6 +353,23 @@ pub fn action_sign(action: model::Action) -> Line {
     }
 }
 
+/// Returns the role of a change: that of its action, or of an import or a move.
+pub fn change_role(c: &model::ChangeView) -> Role {
+    match (c.action, &c.import) {
+        (model::Action::NoOp, Some(_)) => Role::Read,
+        (model::Action::NoOp, None) if c.has_effect() => Role::Forget,
+        (action, _) => action_role(action),
+    }
+}
+
+/// Symbol of a change with its colours.
+pub fn change_sign(c: &model::ChangeView) -> Line {
+    match c.action {
+        model::Action::NoOp => line(change_role(c), c.sign()),
+        action => action_sign(action),
+    }
+}
+
 /// Wraps lines that are longer than `cells`, at blanks if possible. Continuation lines keep the
 /// indent.
 pub fn wrap(doc: &Doc, cells: usize) -> Doc {

@@ -320,7 +320,7 @@ impl State {
             .stage
             .iter()
             .flat_map(|s| &s.changes)
-            .filter(|c| c.action != Action::NoOp && !self.view.left.contains(&c.address))
+            .filter(|c| c.is_selectable() && !self.view.left.contains(&c.address))
     }
 
     /// Detail of the row under the cursor.

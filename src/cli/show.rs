@@ -35,6 +35,10 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
         print_output(out, output, output.is_unchanged_without(&summary.left));
     }
+    for edit in &summary.state_edits {
+        let all = edit.addresses.join(", ");
+        out.line(&format!("  · {}: {}", edit.text(), safe(&all)));
+    }
     for secret in &summary.secrets {
         out.line(&safe(&secret.to_string()));
     }
@@ -61,7 +65,7 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
             counts_text(&summary.counts),
             outputs_text(n)
         ),
-    };
+    } + &edits_text(summary);
     let of = summary.configuration_of;
     let of = of.map_or_else(String::new, |of| format!(", configuration of deploy #{of}"));
     let text = format!(
@@ -129,6 +133,21 @@ fn refreshed(summary: &StageSummary, outputs: usize) -> String {
     said.join(", ") + &todo
 }
 
+/// Returns the counts of moves and of further edits of the state.
+fn edits_text(summary: &StageSummary) -> String {
+    let (moved, edited) = (summary.moves().count(), summary.state_edit_count());
+    let mut text = String::new();
+    if moved > 0 {
+        text += &format!(", {moved} to move");
+    }
+    match edited {
+        0 => {}
+        1 => text += ", 1 state edit",
+        n => text += &format!(", {n} state edits"),
+    }
+    text
+}
+
 fn outputs_text(n: usize) -> String {
     if n == 1 {
         "1 output to change".to_owned()
@@ -138,8 +157,12 @@ fn outputs_text(n: usize) -> String {
 }
 
 fn print_change(out: &mut Output, change: &ChangeView, left: bool) {
-    let head = format!("{:>3} {}", change.action.sign(), safe(&change.address));
-    let mut line = out.paint(ink_of(change.action), &head);
+    let head = format!("{:>3} {}", change.sign(), safe(&change.address));
+    let ink = match change.is_selectable() && change.action == Action::NoOp {
+        true => Ink::Cyan,
+        false => ink_of(change.action),
+    };
+    let mut line = out.paint(ink, &head);
     if let Some(from) = &change.previous_address {
         line.push_str(&format!(" (was {})", safe(from)));
     }

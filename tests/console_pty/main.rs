@@ -42,6 +42,7 @@ mod readiness_story;
 
 mod shared_workspace;
 
+mod stage_of_state_edits;
 mod stories;
 
 #[path = "../cli/orphaned_process.rs"]

@@ -128,6 +128,12 @@ impl Counts {
         }
     }
 
+    /// Adds one change of a summary. An import counts beside the action that follows it.
+    pub fn add_change(&mut self, change: &super::ChangeView) {
+        self.add(change.action);
+        self.import += u32::from(change.import.is_some());
+    }
+
     /// Returns the number of changes that affect objects or the state.
     pub fn changes(&self) -> u32 {
         // An import changes the state, even if its action is a no-op.

@@ -3,7 +3,7 @@
 use super::secrets::MASK;
 use super::{Action, CommandView, Counts, DeployId, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reason of a change that only follows from the mode of its stage.
 pub const DESTROY_MODE: &str = "destroy mode";
@@ -33,6 +33,9 @@ pub struct ChangeView {
     /// stage.
     pub address: String,
     pub previous_address: Option<String>,
+    /// Key by which an existing object is imported, such as `id "i-1"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<String>,
     pub resource_type: String,
     pub provider: String,
     pub action: Action,
@@ -52,7 +55,31 @@ pub struct ChangeView {
 impl ChangeView {
     /// Returns true if the change affects an object or the state, including a pure move.
     pub fn has_effect(&self) -> bool {
-        self.action != Action::NoOp || self.previous_address.is_some()
+        self.is_selectable() || self.previous_address.is_some()
+    }
+
+    /// Returns true if a deploy has an operation for the change. A pure move is an edit of the state
+    /// that every deploy of the stage makes.
+    pub fn is_selectable(&self) -> bool {
+        self.action != Action::NoOp || self.import.is_some()
+    }
+
+    /// Returns the word for a table cell: that of the action, `import` or `move`.
+    pub fn label(&self) -> &'static str {
+        match (self.action, &self.import, &self.previous_address) {
+            (Action::NoOp, Some(_), _) => "import",
+            (Action::NoOp, None, Some(_)) => "move",
+            (action, ..) => action.label(),
+        }
+    }
+
+    /// Returns the symbol: that of the action, `←` for an import, `→` for a move.
+    pub fn sign(&self) -> &'static str {
+        match (self.action, &self.import, &self.previous_address) {
+            (Action::NoOp, Some(_), _) => "←",
+            (Action::NoOp, None, Some(_)) => "→",
+            (action, ..) => action.sign(),
+        }
     }
 }
 
@@ -132,6 +159,76 @@ pub struct StageSummary {
     /// References to the values of variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<SecretOrigin>,
+    /// Edits of the state that no change, output or accepted drift shows. Every deploy of the stage
+    /// makes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state_edits: Vec<StateEditView>,
+}
+
+/// Edits of the state of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateEditView {
+    pub what: StateEditKind,
+    /// Addresses of the records, `FROM → TO` for moves. One row for each would hide the changes.
+    pub addresses: Vec<String>,
+}
+
+/// Kind of an edit of the state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateEditKind {
+    /// Records of objects get another address.
+    Moved,
+    /// Records are removed, because their objects no longer exist or are data sources.
+    Removed,
+    /// Records of objects are written as the provider returned them.
+    Refreshed,
+    /// Records of data sources are written as they were read.
+    Read,
+    /// Operations without a recorded outcome are settled, because their objects were read.
+    Settled,
+}
+
+impl StateEditKind {
+    /// Returns the word for a table cell.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Moved => "move",
+            Self::Removed => "remove",
+            Self::Refreshed | Self::Read => "refresh",
+            Self::Settled => "settle",
+        }
+    }
+
+    /// Returns the edited records in the singular.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Moved | Self::Removed | Self::Refreshed => "record of an object",
+            Self::Read => "record of a data source",
+            Self::Settled => "unknown outcome",
+        }
+    }
+
+    /// Returns the edited records in the plural.
+    pub fn nouns(self) -> &'static str {
+        match self {
+            Self::Moved | Self::Removed | Self::Refreshed => "records of objects",
+            Self::Read => "records of data sources",
+            Self::Settled => "unknown outcomes",
+        }
+    }
+}
+
+impl StateEditView {
+    /// Describes the edit with its count: `refresh 2 records of data sources`.
+    pub fn text(&self) -> String {
+        let n = self.addresses.len();
+        let noun = match n {
+            1 => self.what.noun(),
+            _ => self.what.nouns(),
+        };
+        format!("{} {n} {noun}", self.what.label())
+    }
 }
 
 /// Reference to the value of a root variable.
@@ -171,8 +268,30 @@ impl StageSummary {
         // Outputs, moves and accepted drift change the state without a change of an object.
         self.counts.changes() > 0
             || self.outputs.iter().any(|o| o.action != Action::NoOp)
-            || self.changes.iter().any(|c| c.previous_address.is_some())
+            || self.moves().next().is_some()
             || (self.mode == StageMode::RefreshOnly && !self.drift.is_empty())
+    }
+
+    /// Returns the changes whose objects get another address, also those with an action.
+    pub fn moves(&self) -> impl Iterator<Item = &ChangeView> {
+        self.changes.iter().filter(|c| c.previous_address.is_some())
+    }
+
+    /// Returns the outputs that change if these changes are deselected.
+    pub fn changed_outputs<'s>(
+        &'s self,
+        left: &'s BTreeSet<String>,
+    ) -> impl Iterator<Item = &'s OutputView> {
+        // A part of a destruction leaves all outputs unchanged.
+        let all_kept = self.mode == StageMode::Destroy && !left.is_empty();
+        self.outputs
+            .iter()
+            .filter(move |o| o.action != Action::NoOp && !all_kept && !o.is_unchanged_without(left))
+    }
+
+    /// Returns the number of edits of the state beside changes, outputs and accepted drift.
+    pub fn state_edit_count(&self) -> usize {
+        self.state_edits.iter().map(|e| e.addresses.len()).sum()
     }
 
     /// Returns the drift of the current object of an address.

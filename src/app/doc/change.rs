@@ -25,7 +25,10 @@ use model::{
 
 /// Renders the sign, the address and the action of a change.
 pub fn change_head(c: &ChangeView) -> Line {
-    head(c.action, &c.address)
+    let mut head = super::change_sign(c);
+    head.push(span(Role::Strong, format!(" {}", c.address)));
+    head.push(span(super::change_role(c), format!("  {}", c.label())));
+    head
 }
 
 /// Renders the sign, the name and the action of an output.

@@ -7,6 +7,7 @@ use model::{Counts, DeployOutcome, StageMode, StageRequest, VariableFlag};
 pub fn counts(c: &Counts) -> Line {
     let mut l = Line::new();
     for (n, sign, role) in [
+        (c.import, "←", Role::Read),
         (c.create, "+", Role::Create),
         (c.update, "~", Role::Update),
         (c.replace, "-/+", Role::Destroy),

@@ -7,7 +7,6 @@ use crate::app::groups::paused_group;
 use crate::app::layout;
 use crate::app::state::{Context, State};
 use crate::app::unsettled::unused_in;
-use model::Action;
 use model::PluginState;
 use model::view::DeployView;
 use ratatui::layout::Rect;
@@ -317,11 +316,7 @@ fn work(state: &State) -> Option<(Part, Click)> {
     if state.context() == Context::Stage {
         return None;
     }
-    let all = s
-        .changes
-        .iter()
-        .filter(|c| c.action != Action::NoOp)
-        .count();
+    let all = s.changes.iter().filter(|c| c.is_selectable()).count();
     // A stage of outputs or drift has nothing to select.
     if all == 0 {
         let part = line(Role::Plain, format!("  stage #{}", s.stage));

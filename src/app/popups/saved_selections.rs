@@ -8,7 +8,7 @@ use crate::app::format::{count, date};
 use crate::app::key::{ENTER, Key};
 use crate::app::msg::Effect;
 use crate::app::state::State;
-use model::{Action, SavedSelection, Select, Selection};
+use model::{SavedSelection, Select, Selection};
 use std::collections::BTreeSet;
 
 /// Maximum number of visible selections.
@@ -94,7 +94,7 @@ fn choices<'a>(state: &'a State, typed: &NameList) -> Vec<Choice<'a>> {
 /// Addresses that the stage changes.
 fn changes(state: &State) -> BTreeSet<&str> {
     let all = state.view.stage.iter().flat_map(|s| &s.changes);
-    all.filter(|c| c.action != Action::NoOp)
+    all.filter(|c| c.is_selectable())
         .map(|c| c.address.as_str())
         .collect()
 }

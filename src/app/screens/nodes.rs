@@ -120,7 +120,7 @@ pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
         return Vec::new();
     };
     let changes = below.iter().filter_map(|i| stage.changes.get(*i));
-    let changed: Vec<&ChangeView> = changes.filter(|c| c.action != Action::NoOp).collect();
+    let changed: Vec<&ChangeView> = changes.filter(|c| c.is_selectable()).collect();
     if let Some(deploy) = state.deploy_of_stage() {
         return applied_cells(deploy, row, &changed);
     }
@@ -173,7 +173,7 @@ fn selection(state: &State, shown: &[usize], hidden: usize) -> Line {
     let changes = state.view.stage.iter().flat_map(|s| &s.changes);
     let changes: Vec<&ChangeView> = changes.collect();
     let changed = shown.iter().filter_map(|i| changes.get(*i).copied());
-    let changed: Vec<&ChangeView> = changed.filter(|c| c.action != Action::NoOp).collect();
+    let changed: Vec<&ChangeView> = changed.filter(|c| c.is_selectable()).collect();
     let mut l = count_actions(&changed, false);
     if state.deploy_of_stage().is_none() {
         let is_selected = |c: &&&ChangeView| !state.view.left.contains(&c.address);
@@ -191,6 +191,11 @@ fn selection(state: &State, shown: &[usize], hidden: usize) -> Line {
 /// Renders the numbers of changes by action, without zeros.
 fn count_actions(changed: &[&ChangeView], dim: bool) -> Line {
     let mut l = Line::new();
+    let imports = changed.iter().filter(|c| c.import.is_some()).count();
+    if imports > 0 {
+        let role = if dim { Role::Dim } else { Role::Read };
+        l.push(span(role, format!("←{imports} ")));
+    }
     for action in ACTIONS {
         let n = changed.iter().filter(|c| c.action == action).count();
         if n > 0 {

@@ -73,7 +73,7 @@ const FIELDS: &[Field] = &[
     Field {
         name: "action",
         values: &[
-            "create", "update", "replace", "destroy", "read", "forget", "no-op",
+            "create", "update", "replace", "destroy", "read", "forget", "import", "move", "no-op",
         ],
     },
     text_field("module"),
@@ -109,7 +109,8 @@ fn rows(state: &State) -> Vec<Row> {
     let mut rows = sorted(state, rows, |by, a, b| {
         let (a, b) = (&stage.changes[a.index], &stage.changes[b.index]);
         if by == 1 {
-            a.action.cmp(&b.action)
+            // A move is no operation, but more than an unchanged resource.
+            (a.action, a.label()).cmp(&(b.action, b.label()))
         } else {
             natural_cmp(&a.address, &b.address)
         }
@@ -139,6 +140,7 @@ fn rows(state: &State) -> Vec<Row> {
         rows.push(Row::heading("drift"));
         rows.extend(drift);
     }
+    rows.extend(outside::edit_rows(stage));
     rows
 }
 
@@ -171,7 +173,7 @@ fn text(state: &State, row: &Row) -> String {
             format!(
                 "{} {} {}",
                 row.key.text().unwrap_or_default(),
-                c.action.label(),
+                c.label(),
                 c.why
             )
         },
@@ -183,12 +185,15 @@ fn field(state: &State, row: &Row, name: &str) -> String {
     let change = stage.and_then(|s| s.changes.get(row.index));
     match (change, output_row(state, row)) {
         (Some(c), _) => match name {
-            "action" => c.action.label().to_owned(),
+            "action" => c.label().to_owned(),
             "provider" => c.provider.clone(),
             _ => field_of_address(&c.address, name),
         },
         // Outputs of the root module have no other field.
         (None, Some(o)) if name == "action" => o.action.label().to_owned(),
+        (None, None) if name == "action" => {
+            outside::edit_row(state, row).map_or_else(String::new, |e| e.what.label().to_owned())
+        }
         _ => drift_row(state, row).map_or_else(String::new, |d| field_of_address(&d.address, name)),
     }
 }
@@ -216,7 +221,7 @@ fn detail(state: &State, row: &Row) -> Doc {
                 .map_or(StageMode::Normal, |s| s.mode),
             extent,
         ),
-        _ => Doc::new(),
+        _ => outside::edit_row(state, row).map_or_else(Doc::new, outside::edit_detail),
     }
 }
 
@@ -238,7 +243,7 @@ fn head(state: &State, row: &Row) -> Line {
         }
         (_, Some(o), _) => doc::output_head(o),
         (_, _, Some(d)) => doc::drift_head(d),
-        _ => Line::new(),
+        _ => outside::edit_row(state, row).map_or_else(Line::new, outside::edit_head),
     }
 }
 
@@ -250,17 +255,15 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(stage) = &state.view.stage else {
         return Vec::new();
     };
-    // Indexes past the changes belong to outputs and drift.
     let Some(c) = stage.changes.get(row.index) else {
-        return drift_row(state, row)
-            .map_or_else(|| outside::output_cells(state, row), outside::drift_cells);
+        return outside::cells(state, row);
     };
     if let Some(deploy) = state.deploy_of_stage() {
         return applied::cells(state, deploy, c, row);
     }
     let left = state.view.left.contains(&c.address);
-    let mark = match (c.action, left) {
-        (Action::NoOp, _) => Line::new(),
+    let mark = match (c.is_selectable(), left) {
+        (false, _) => Line::new(),
         (_, true) => line(Role::Dim, "[ ]"),
         (_, false) => vec![
             span(Role::Dim, "["),
@@ -268,7 +271,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
             span(Role::Dim, "]"),
         ],
     };
-    let role = if left || c.action == Action::NoOp {
+    let role = if left || !c.has_effect() {
         Role::Dim
     } else {
         Role::Plain
@@ -276,13 +279,13 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         mark,
         match left {
-            true => line(Role::Dim, c.action.sign()),
-            false => doc::action_sign(c.action),
+            true => line(Role::Dim, c.sign()),
+            false => doc::change_sign(c),
         },
         doc::row_label(role, row),
         match left {
-            true => line(Role::Dim, c.action.label()),
-            false => line(doc::action_role(c.action), c.action.label()),
+            true => line(Role::Dim, c.label()),
+            false => line(doc::change_role(c), c.label()),
         },
         notes::change_note(state, c, left),
     ]
@@ -329,8 +332,7 @@ fn write_subject(state: &State, l: &mut Line) {
         }
         l.extend(diagnostics_counts(state));
     } else {
-        let all = s.changes.iter().filter(|c| c.action != Action::NoOp);
-        let all = all.count();
+        let all = s.changes.iter().filter(|c| c.is_selectable()).count();
         if all > 0 {
             let selected = state.selected_changes().count();
             l.push(span(
@@ -352,7 +354,7 @@ fn selected_counts(state: &State, s: &StageSummary, l: &mut Line) {
     let mut selected = Counts::default();
     state
         .selected_changes()
-        .for_each(|c| selected.add(c.action));
+        .for_each(|c| selected.add_change(c));
     let (selected, all) = (counts(&selected), counts(&s.counts));
     if all.is_empty() {
         return;
@@ -411,13 +413,13 @@ fn add_other_counts(state: &State, s: &StageSummary, l: &mut Line) {
     } else if all > 0 {
         l.push(span(Role::Plain, format!(" · {}", count(all, "output"))));
     }
-    let moved = s
-        .changes
-        .iter()
-        .filter(|c| c.action == Action::NoOp && c.has_effect())
-        .count();
+    let (moved, edited) = (s.moves().count(), s.state_edit_count());
     if moved > 0 {
         l.push(span(Role::Plain, format!(" · {moved} moved")));
+    }
+    if edited > 0 {
+        let text = format!(" · {}", count(edited, "state edit"));
+        l.push(span(Role::Plain, text));
     }
     for planned in &s.groups {
         let text = format!(" · group {}: {}", planned.group, planned.plan);

@@ -2,14 +2,14 @@
 
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column};
-use crate::app::command::can_retry;
+use crate::app::command::{can_apply, can_retry};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::format::{count, elapsed};
 use crate::app::layout;
 use crate::app::list::Row;
 use crate::app::state::State;
 use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
-use model::{Action, DeployOutcome};
+use model::DeployOutcome;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -264,12 +264,13 @@ fn running(state: &State) -> Option<Line> {
 /// Describes the stage.
 fn staged(state: &State) -> Option<Line> {
     let s = state.view.stage.as_ref()?;
-    let all = s.changes.iter().filter(|c| c.action != Action::NoOp);
+    let all = s.changes.iter().filter(|c| c.is_selectable());
     let (all, selected) = (all.count(), state.selected_changes().count());
     let text = match (state.applied(), all) {
         (Some(d), _) => format!("applied by deploy #{}", d.deploy),
-        (None, 0) => "no changes".to_owned(),
         (None, _) if state.view.outdated().is_some() => "out of date".to_owned(),
+        (None, 0) if can_apply(state).is_ok() => "changes only outputs or the state".to_owned(),
+        (None, 0) => "no changes".to_owned(),
         (None, _) => format!("{selected} of {all} changes selected"),
     };
     let number = span(Role::Strong, format!("#{} ", s.stage));
@@ -282,7 +283,7 @@ fn next_keys(state: &State) -> Vec<(&'static str, &'static str)> {
     let mut keys = Vec::new();
     if state.is_deploying() {
         keys.push(("4", "shows the running deploy"));
-    } else if is_open && state.selected_changes().next().is_some() {
+    } else if is_open && can_apply(state).is_ok() {
         keys.push(("3", "shows the stage; a there applies it"));
     } else if can_retry(state).is_ok() {
         keys.push(("t", "stages what failed or was not attempted"));

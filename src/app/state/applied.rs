@@ -3,8 +3,8 @@
 
 use super::State;
 use crate::app::format::count;
+use model::ChangeView;
 use model::view::DeployView;
-use model::{Action, ChangeView};
 
 impl State {
     /// Returns the deploy of the stage on the screen, running or ended.
@@ -20,7 +20,7 @@ impl State {
 
     /// Returns true if the deploy of the stage excludes a change, because it was deselected.
     pub fn is_outside(&self, deploy: &DeployView, c: &ChangeView) -> bool {
-        let deselected = c.action != Action::NoOp && self.view.left.contains(&c.address);
+        let deselected = c.is_selectable() && self.view.left.contains(&c.address);
         deselected && deploy.operation(&c.address).is_none()
     }
 

@@ -191,7 +191,12 @@ impl Operations {
         name: Option<String>,
     ) -> Result<Arc<StageSummary>, EngineError> {
         let stage = &staged.stage;
-        let show = || show::redacted_summary(stage, self.pool.secrets());
+        let settled = self.outcomes_to_settle(stage).await?;
+        let show = || {
+            let mut summary = show::redacted_summary(stage, self.pool.secrets());
+            summary.state_edits.extend(settled);
+            summary
+        };
         let snapshot = staged.loaded.snapshot.clone();
         let (mut record, summary) = encoding::record(stage, show, snapshot, name)?;
         let (of, loaded) = (staged.stage.clone(), staged.loaded.clone());

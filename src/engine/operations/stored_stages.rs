@@ -43,6 +43,8 @@ impl Operations {
         if let Some(staged) = known {
             // Only the selection is not in memory.
             let mut summary = show::redacted_summary(&staged.stage, self.pool.secrets());
+            let settled = self.outcomes_to_settle(&staged.stage).await?;
+            summary.state_edits.extend(settled);
             summary.left = store
                 .stage(staged.stage.id)
                 .await?

@@ -36,16 +36,50 @@ impl Operations {
         Ok(())
     }
 
-    /// Settles unknown outcomes of objects that the stage has read since. Creations stay, because
-    /// there is no object to read.
+    /// Settles unknown outcomes of objects that the stage has read since.
     pub(super) async fn settle_read_outcomes(
         &self,
         stage: &Stage,
         state: &State,
     ) -> Result<(), EngineError> {
+        let settled = self.read_outcomes(stage, state).await?;
+        if !settled.is_empty() {
+            let settled = settled.into_iter().map(|unknown| unknown.id).collect();
+            self.memory
+                .store()
+                .settle_unknown(settled, &format!("read back for stage #{}", stage.id))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the unknown outcomes that a deploy of the stage settles, for its summary.
+    pub(super) async fn outcomes_to_settle(
+        &self,
+        stage: &Stage,
+    ) -> Result<Option<StateEditView>, EngineError> {
+        let store = self.memory.store();
+        if store.unknown_outcomes().await?.is_empty() {
+            return Ok(None);
+        }
+        let settled = self.read_outcomes(stage, &store.state().await?).await?;
+        let addresses: Vec<String> = settled.into_iter().map(|unknown| unknown.address).collect();
+        Ok((!addresses.is_empty()).then_some(StateEditView {
+            what: StateEditKind::Settled,
+            addresses,
+        }))
+    }
+
+    /// Returns the unknown outcomes of objects that the stage has read since. Creations stay,
+    /// because there is no object to read.
+    async fn read_outcomes(
+        &self,
+        stage: &Stage,
+        state: &State,
+    ) -> Result<Vec<UnknownOutcome>, EngineError> {
         // Without a refresh, nothing was read.
         if stage.request.no_refresh {
-            return Ok(());
+            return Ok(Vec::new());
         }
         // Only an unlimited refresh has read every object.
         let limited = !stage.request.target.is_empty() || !stage.request.exclude.is_empty();
@@ -77,15 +111,10 @@ impl Operations {
                 && !unknown.is_provisioner()
                 && unknown.requested_call().is_none();
             if read && can_be_read && unknown.at < stage.at {
-                settled.push(unknown.id);
+                settled.push(unknown);
             }
         }
-        if !settled.is_empty() {
-            store
-                .settle_unknown(settled, &format!("read back for stage #{}", stage.id))
-                .await?;
-        }
-        Ok(())
+        Ok(settled)
     }
 
     /// Refuses a deploy that might create an object twice, and a stage that was planned before an

@@ -78,6 +78,7 @@ pub fn summary(stage: &Stage) -> StageSummary {
         drift,
         groups: stage.groups.clone(),
         secrets: stage.secrets.recorded.origins(),
+        state_edits: state_edits::of(stage),
     }
 }
 
@@ -90,6 +91,7 @@ fn change_view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeVi
     ChangeView {
         address: change.id(),
         previous_address: change.previous.as_ref().map(ToString::to_string),
+        import: change.importing().map(import_key),
         resource_type: change.address.resource.kind.to_string(),
         provider: short_provider(&change.provider.address).to_owned(),
         action: change.action(),
@@ -208,17 +210,18 @@ fn output(change: &OutputChange) -> OutputView {
     }
 }
 
+fn import_key(by: &Importing) -> String {
+    match by {
+        Importing::Id(id) => format!("id {}", lang::addr::quote(id)),
+        Importing::Identity { identity } => format!("identity {identity}"),
+    }
+}
+
 /// Describes the reason of a change, without values.
 fn describe_reason(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
     let mut parts = Vec::new();
-    match change.importing() {
-        None => {}
-        Some(Importing::Id(id)) => {
-            parts.push(format!("imported with the id {}", lang::addr::quote(id)))
-        }
-        Some(Importing::Identity { identity }) => {
-            parts.push(format!("imported with the identity {identity}"))
-        }
+    if let Some(by) = change.importing() {
+        parts.push(format!("imported with the {}", import_key(by)));
     }
     if let Some(from) = &change.previous {
         parts.push(format!("moved from {from}"));
@@ -311,5 +314,6 @@ fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool
     text
 }
 
+mod state_edits;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::select::on_screen;
 use crate::app::doc;
-use crate::app::doc::{Doc, Line, Role, action_sign, line, span};
+use crate::app::doc::{Doc, Line, Role, change_sign, line, span};
 use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
@@ -11,21 +11,41 @@ use crate::app::state::*;
 use crate::app::unsettled::{Target, is_of, unsettled};
 use engine::stage::commands::summarize;
 use model::{
-    Action, ChangeView, Counts, DeployRequest, DriftKind, OutputView, PluginId, StageMode,
-    StageSummary,
+    Action, ChangeView, Counts, DeployRequest, DriftKind, PluginId, StageMode, StageSummary,
 };
 use std::collections::BTreeSet;
 
-/// Returns the outputs that change.
-pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
-    s.outputs.iter().filter(|o| o.action != Action::NoOp)
+/// Maximum number of names in a line; the Stage screen has all of them.
+const MAX_NAMED: usize = 8;
+
+/// Lists the edits of the state that run whatever is selected, by address.
+fn add_state_edits(body: &mut Doc, s: &StageSummary) {
+    let moved = s.moves().map(|c| {
+        let from = c.previous_address.as_deref().unwrap_or_default();
+        format!("{from} → {}", c.address)
+    });
+    let moved: Vec<String> = moved.collect();
+    if !moved.is_empty() {
+        let text = format!(
+            "{} to another address in the state:",
+            count(moved.len(), "object")
+        );
+        body.push(pair("moved", span(Role::Plain, text)));
+        add_addresses(body, &moved);
+    }
+    for edit in &s.state_edits {
+        body.push(pair("state", span(Role::Plain, edit.text() + ":")));
+        add_addresses(body, &edit.addresses);
+    }
 }
 
-/// Returns the objects that only move to another address.
-pub(super) fn moves(s: &StageSummary) -> impl Iterator<Item = &ChangeView> {
-    s.changes
-        .iter()
-        .filter(|c| c.action == Action::NoOp && c.has_effect())
+fn add_addresses(body: &mut Doc, all: &[String]) {
+    let named = all.iter().take(MAX_NAMED);
+    body.extend(named.map(|address| line(Role::Plain, format!("  {address}"))));
+    if all.len() > MAX_NAMED {
+        let more = format!("  and {} more", all.len() - MAX_NAMED);
+        body.push(line(Role::Dim, more));
+    }
 }
 
 /// Lists the drift that a refresh-only deploy accepts, by address.
@@ -69,8 +89,14 @@ fn add_named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     ));
     for c in changes {
         let mut l = vec![span(Role::Plain, "  ")];
-        l.extend(action_sign(c.action));
+        l.extend(change_sign(c));
         l.push(span(Role::Plain, format!(" {}", c.address)));
+        // The key decides which object is imported.
+        l.extend(
+            c.import
+                .iter()
+                .map(|by| span(Role::Dim, format!(" by {by}"))),
+        );
         body.push(l);
     }
 }
@@ -92,12 +118,11 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         }
     }
     add_other_counts(&mut body, state, s, taken);
-    let moved = moves(s).count();
-    if moved > 0 {
-        let text = format!("{} to another address in the state", count(moved, "object"));
-        body.push(pair("moved", span(Role::Plain, text)));
-    }
-    let names: Vec<&str> = outputs(s).map(|o| o.name.as_str()).collect();
+    add_state_edits(&mut body, s);
+    let names: Vec<&str> = s
+        .changed_outputs(&state.view.left)
+        .map(|o| o.name.as_str())
+        .collect();
     if !names.is_empty() {
         let text = format!("{}: {}", names.len(), names.join(", "));
         body.push(pair("outputs", span(Role::Plain, text)));
@@ -184,10 +209,11 @@ fn workspace(state: &State) -> String {
 /// too.
 fn count_actions(taken: &[&ChangeView]) -> Line {
     let mut n = Counts::default();
-    taken.iter().for_each(|c| n.add(c.action));
+    taken.iter().for_each(|c| n.add_change(c));
     let mut l = pair("changes", span(Role::Plain, ""));
     let separator = |l: &Line| if l.len() > 2 { " · " } else { "" };
     for (n, sign, role, word) in [
+        (n.import, "←", Role::Read, "import"),
         (n.create, "+", Role::Create, "create"),
         (n.update, "~", Role::Update, "update"),
         (n.replace, "-/+", Role::Destroy, "replace"),
@@ -213,8 +239,7 @@ fn count_actions(taken: &[&ChangeView]) -> Line {
 
 /// Adds the numbers of deselected changes and of selected ones hidden by the filter.
 fn add_other_counts(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView]) {
-    let is_left =
-        |c: &&ChangeView| c.action != Action::NoOp && state.view.left.contains(&c.address);
+    let is_left = |c: &&ChangeView| c.is_selectable() && state.view.left.contains(&c.address);
     let left = s.changes.iter().filter(is_left).count();
     if left > 0 {
         let text = format!("{}, not applied", count(left, "change"));
@@ -268,6 +293,15 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         of(|a| matches!(a, Action::Replace | Action::ReplaceCreateFirst)),
     );
     let mut body = describe(state, s, &taken);
+    let of_import = taken.iter().copied().filter(|c| c.import.is_some());
+    let imports: Vec<&ChangeView> = of_import.collect();
+    add_named(&mut body, "imported", Role::Read, &imports);
+    add_named(
+        &mut body,
+        "removed from the state without destroying",
+        Role::Forget,
+        &of(|a| a == Action::Forget),
+    );
     add_named(&mut body, "destroyed", Role::Destroy, &destroys);
     add_named(
         &mut body,

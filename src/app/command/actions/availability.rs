@@ -1,11 +1,10 @@
 //! Checks whether a command of the Stage or Deploy screen is available now.
 
-use super::apply::{moves, outputs};
 use super::stage::{shown_diagnostics, unfinished_operations};
 use crate::app::command::Available;
 use crate::app::format::clock;
 use crate::app::state::*;
-use model::{Action, Severity, StageMode, StageSummary};
+use model::{Severity, StageMode, StageSummary};
 
 /// Requires that no other process has the workspace lock.
 pub fn writable(state: &State) -> Available {
@@ -79,8 +78,11 @@ pub fn on_change(state: &State) -> Available {
     can_select(state)?;
     match state.change() {
         None => Err("no change under the cursor".into()),
-        Some(c) if c.action == Action::NoOp => Err("this resource has no change".into()),
-        Some(_) => Ok(()),
+        Some(c) if c.is_selectable() => Ok(()),
+        Some(c) if c.has_effect() => {
+            Err("a move cannot be deselected: every deploy of the stage makes it".into())
+        }
+        Some(_) => Err("this resource has no change".into()),
     }
 }
 
@@ -109,11 +111,14 @@ pub fn can_apply(state: &State) -> Available {
     not_applied(state)?;
     not_outdated(state)?;
     let refreshed = |s: &StageSummary| s.mode == StageMode::RefreshOnly && !s.drift.is_empty();
-    // Outputs, moves and accepted drift are applied without a selected change.
-    let aside =
-        state.view.stage.as_ref().is_some_and(|s| {
-            outputs(s).next().is_some() || moves(s).next().is_some() || refreshed(s)
-        });
+    // Outputs, moves, further edits of the state and accepted drift are applied without a selected
+    // change.
+    let aside = state.view.stage.as_ref().is_some_and(|s| {
+        s.changed_outputs(&state.view.left).next().is_some()
+            || s.moves().next().is_some()
+            || !s.state_edits.is_empty()
+            || refreshed(s)
+    });
     if state.selected_changes().next().is_none() && !aside {
         return Err("no change is selected".into());
     }

@@ -9,8 +9,8 @@ use crate::app::list::Row;
 use crate::app::msg::Effect;
 use crate::app::popups::{HiddenRows, SavedSelections};
 use crate::app::state::*;
+use model::ChangeView;
 use model::Select;
-use model::{Action, ChangeView};
 
 fn stage_id(state: &State) -> Option<i64> {
     state.view.stage.as_ref().map(|s| s.stage)
@@ -32,7 +32,7 @@ impl Targets {
     fn add_row(&mut self, state: &State, row: &Row) {
         let address = |index: usize| {
             let c = state.view.stage.as_ref()?.changes.get(index)?;
-            (c.action != Action::NoOp).then(|| c.address.clone())
+            c.is_selectable().then(|| c.address.clone())
         };
         let node = state.frame.tree.as_ref().zip(row.node());
         let Some(node) = node.and_then(|(tree, node)| tree.node(node.at)) else {
@@ -146,7 +146,7 @@ pub(super) fn on_screen(state: &State) -> Vec<&ChangeView> {
     indexes
         .into_iter()
         .filter_map(|i| s.changes.get(i))
-        .filter(|c| c.action != Action::NoOp)
+        .filter(|c| c.is_selectable())
         .collect()
 }
 

@@ -85,6 +85,7 @@ mod tests {
             attributes,
             needs: Vec::new(),
             drifted: false,
+            import: None,
             commands: Vec::new(),
         }
     }

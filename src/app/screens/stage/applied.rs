@@ -6,21 +6,21 @@ use crate::app::screens::deploy::symbol;
 use crate::app::screens::push_keys;
 use crate::app::state::State;
 use model::view::DeployView;
-use model::{Action, ChangeView, DeployOutcome, Operation, OperationState};
+use model::{ChangeView, DeployOutcome, Operation, OperationState};
 
 /// Cells of a change.
 pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView, row: &Row) -> Vec<Line> {
     let op = deploy.operation(&c.address);
     let (mark, role) = op.map_or(("", Role::Dim), |o| symbol(o.state));
-    let mark = match c.action {
-        Action::NoOp => Line::new(),
-        _ => line(role, format!(" {mark}")),
+    let mark = match c.is_selectable() {
+        false => Line::new(),
+        true => line(role, format!(" {mark}")),
     };
     // Completed and excluded changes need nothing more.
     let past = op.is_none_or(|o| o.state == OperationState::Done);
     let (address, action) = match past {
         true => (Role::Dim, Role::Dim),
-        false => (Role::Plain, doc::action_role(c.action)),
+        false => (Role::Plain, doc::change_role(c)),
     };
     let note = match op {
         Some(op) => note(state, op),
@@ -29,9 +29,9 @@ pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView, row: &Ro
     };
     vec![
         mark,
-        doc::action_sign(c.action),
+        doc::change_sign(c),
         doc::row_label(address, row),
-        line(action, c.action.label()),
+        line(action, c.label()),
         note,
     ]
 }

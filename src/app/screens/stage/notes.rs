@@ -33,6 +33,14 @@ fn push_commands(c: &ChangeView, l: &mut Line) {
     }
 }
 
+/// Says that a deselected change still moves: its operation is left out, not the edit of the state.
+fn push_move_of_deselected(c: &ChangeView, left: bool, l: &mut Line) {
+    if let Some(from) = c.previous_address.as_ref().filter(|_| left) {
+        l.push(span(Role::Warn, ", but moved from "));
+        l.push(doc::address(Role::Warn, from));
+    }
+}
+
 /// Returns the note of a change. Notes are ordered by importance, because rows are cut.
 pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
     let mut l = Line::new();
@@ -56,10 +64,13 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         };
         l.push(span(Role::Dim, word));
         l.push(doc::address(Role::Dim, first_cause(state, a)));
+        push_move_of_deselected(c, left, &mut l);
         return l;
     }
     if left {
-        return vec![span(Role::Warn, "deselected")];
+        l = vec![span(Role::Warn, "deselected")];
+        push_move_of_deselected(c, left, &mut l);
+        return l;
     }
     if let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
         l.push(span(Role::Bad, "▲ needs "));
@@ -70,6 +81,9 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         l.push(span(Role::Warn, "drift "));
     }
     push_commands(c, &mut l);
+    if let Some(by) = &c.import {
+        l.push(span(Role::Plain, format!("import by {by} ")));
+    }
     if let Some(p) = &c.previous_address {
         l.push(span(Role::Dim, "moved from "));
         l.push(doc::address(Role::Dim, p));
