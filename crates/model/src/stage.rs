@@ -58,8 +58,8 @@ impl ChangeView {
         self.is_selectable() || self.previous_address.is_some()
     }
 
-    /// Returns true if a deploy has an operation for the change. A pure move is an edit of the state
-    /// that every deploy of the stage makes.
+    /// Returns true if a deploy has an operation for the change. A pure move is an edit of the
+    /// state that every deploy of the stage makes.
     pub fn is_selectable(&self) -> bool {
         self.action != Action::NoOp || self.import.is_some()
     }

@@ -256,6 +256,35 @@ fn add_other_counts(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&C
     }
 }
 
+/// Adds the changes that need attention by name. Returns the number of destroyed objects.
+fn name_changes(body: &mut Doc, taken: &[&ChangeView]) -> usize {
+    let of = |is: fn(&ChangeView) -> bool| -> Vec<&ChangeView> {
+        taken.iter().copied().filter(|c| is(c)).collect()
+    };
+    let destroys = of(|c| c.action == Action::Destroy);
+    let replaces = of(|c| matches!(c.action, Action::Replace | Action::ReplaceCreateFirst));
+    let imports = of(|c| c.import.is_some());
+    let forgets = of(|c| c.action == Action::Forget);
+    for (what, role, changes) in [
+        ("imported", Role::Read, &imports),
+        (
+            "removed from the state without destroying",
+            Role::Forget,
+            &forgets,
+        ),
+        ("destroyed", Role::Destroy, &destroys),
+        (
+            "replaced (destroyed and re-created)",
+            Role::Destroy,
+            &replaces,
+        ),
+    ] {
+        add_named(body, what, role, changes);
+    }
+    // A replacement destroys an object, too.
+    destroys.len() + replaces.len()
+}
+
 /// Opens the confirmation of a deploy: counts, destroys and replacements by address, deselected
 /// changes.
 pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
@@ -281,36 +310,8 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let taken: Vec<&ChangeView> = state.selected_changes().collect();
-    let of = |f: fn(Action) -> bool| {
-        taken
-            .iter()
-            .copied()
-            .filter(|c| f(c.action))
-            .collect::<Vec<_>>()
-    };
-    let (destroys, replaces) = (
-        of(|a| a == Action::Destroy),
-        of(|a| matches!(a, Action::Replace | Action::ReplaceCreateFirst)),
-    );
     let mut body = describe(state, s, &taken);
-    let of_import = taken.iter().copied().filter(|c| c.import.is_some());
-    let imports: Vec<&ChangeView> = of_import.collect();
-    add_named(&mut body, "imported", Role::Read, &imports);
-    add_named(
-        &mut body,
-        "removed from the state without destroying",
-        Role::Forget,
-        &of(|a| a == Action::Forget),
-    );
-    add_named(&mut body, "destroyed", Role::Destroy, &destroys);
-    add_named(
-        &mut body,
-        "replaced (destroyed and re-created)",
-        Role::Destroy,
-        &replaces,
-    );
-    // A replacement destroys an object, too.
-    let lost = destroys.len() + replaces.len();
+    let lost = name_changes(&mut body, &taken);
     let (stage, parallelism) = (s.stage, state.options.parallelism);
     // Names exactly the confirmed changes, so that a later change of the selection adds none.
     let only =
