@@ -76,7 +76,12 @@ impl Command {
     pub fn label(&self, state: &State) -> Cow<'static, str> {
         let label = match self.name {
             "apply" if state.context() == Context::Stage => {
-                return format!("apply {}…", state.selected_changes().count()).into();
+                let selected = state.selected_changes().count();
+                // Edits of the state and outputs have no count here.
+                if selected > 0 {
+                    return format!("apply {selected}…").into();
+                }
+                "apply…"
             }
             // It would leave out what the failed deploy has left.
             "stage" if state.context() == Context::Deploy && can_retry(state).is_ok() => "",

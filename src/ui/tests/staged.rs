@@ -190,7 +190,7 @@ fn moved_objects_are_rows_and_can_be_deployed_alone() {
     let mut c = quiet(vec![], true);
     c.shows("· 1 moved");
     assert!(
-        c.line("aws_vpc.main  no-op")
+        c.line("aws_vpc.main  move")
             .contains("moved from aws_vpc.old"),
         "{}",
         c.frame()
