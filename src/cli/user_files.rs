@@ -51,7 +51,7 @@ pub(super) fn themes() -> (Vec<ColorTheme>, Vec<String>) {
     }
 }
 
-/// Returns the user's state directory; `None` if there is none.
+/// Returns the user's state directory; `None` without `HOME`.
 pub(super) fn state_directory() -> Option<PathBuf> {
     let directory = etcetera::choose_base_strategy().ok()?.state_dir()?;
     Some(directory).filter(|dir| dir.is_absolute())

@@ -90,7 +90,7 @@ impl PlanKeys {
         Ok(Self { shared, own, file })
     }
 
-    /// Signs the content of a plan file. Creates the user's key if there is none. Without a key,
+    /// Signs the content of a plan file. Creates a missing key of the user. Without a key,
     /// the text says that the file is unsigned.
     ///
     /// # Errors
