@@ -44,7 +44,7 @@ fn older_state_is_refused_before_anything_is_planned() {
         let run = w.run(words).expect(1);
         for part in [
             format!("has the serial {older}"),
-            format!("read serial {newest}"),
+            format!("written serial {newest}"),
             "state use backend".to_owned(),
             format!("--accept-older-state {older}"),
         ] {

@@ -58,9 +58,9 @@ pub enum StateError {
         /// Summary of the differences.
         differ: String,
     },
-    /// The backend has an older version of the state than this workspace has seen there.
+    /// The backend has an older version of the state than this workspace wrote.
     #[error(
-        "the state in {place} has the serial {theirs}, but this workspace has already written or read serial {ours} of it, so an older state was put in its place. Nothing was planned, because objects that the older state lacks would be created again. Run `flightdeck state use record` to write the newer copy in the store back. To continue with the older state, run `flightdeck state use backend`, or add --accept-older-state {theirs}"
+        "the state in {place} has the serial {theirs}, but this workspace has already written serial {ours}, so an older state was put in its place. Nothing was planned, because objects that the older state lacks would be created again. Run `flightdeck state use record` to write the newer copy in the store back. To continue with the older state, run `flightdeck state use backend`, or add --accept-older-state {theirs}"
     )]
     Older {
         place: String,

@@ -66,7 +66,7 @@ impl StateOfRecord {
         self
     }
 
-    /// Accepts a state with this serial, although this workspace has written or read a newer one.
+    /// Accepts a state with this serial, although this workspace has written a newer one.
     pub fn accept_older(mut self, serial: Option<i64>) -> Self {
         self.accepted = serial;
         self
@@ -372,14 +372,16 @@ impl StateOfRecord {
             Comparison::Other(state) if backend_is_behind(&known, &copy) => {
                 Err(conflict_error(place, &state, &copy))
             }
-            Comparison::Other(state) if self.is_refused(&state, &copy, &known, &place) => {
-                Err(StateError::Older {
-                    place,
-                    theirs: state.serial,
-                    ours: known.serial,
-                })
-            }
             Comparison::Other(state) => {
+                let written = self.copy.written_serial().await?;
+                let is_here = known.place == place && self.read_from().is_none();
+                if is_here && self.is_refused(&state, &copy, written) {
+                    return Err(StateError::Older {
+                        place,
+                        theirs: state.serial,
+                        ours: written,
+                    });
+                }
                 let told = match self.read_from() {
                     Some(path) => read_place_message(&path, &place, &state),
                     None => found_state_message(&place, &state, &known),
@@ -390,13 +392,11 @@ impl StateOfRecord {
         }
     }
 
-    /// Returns true for an older version of the state in this place, for instance of a server that
-    /// restored a backup. Objects that it lacks would be created again.
-    fn is_refused(&self, found: &State, copy: &State, known: &BackendVersion, place: &str) -> bool {
+    /// Returns true for an older version of the state than this workspace wrote, for instance of a
+    /// server that restored a backup. Objects that it lacks would be created again.
+    fn is_refused(&self, found: &State, copy: &State, written: i64) -> bool {
         found.lineage == copy.lineage
-            && found.serial < known.serial
-            && known.place == place
-            && self.read_from().is_none()
+            && found.serial < written
             && self.accepted != Some(found.serial)
     }
 

@@ -62,6 +62,10 @@ impl States for Sqlite {
         self.read(backend_version).await
     }
 
+    async fn written_serial(&self) -> Result<i64, StoreError> {
+        self.read(|conn| meta_number(conn, WRITTEN)).await
+    }
+
     async fn set_backend_version(&self, home: BackendVersion) -> Result<(), StoreError> {
         let shadow = self.running_deploy();
         self.write("the backend record", move |conn| {
@@ -84,7 +88,8 @@ impl States for Sqlite {
             // Recorded steps belong to objects of the replaced state.
             delete_all(conn)?;
             replace(conn, &state)?;
-            set_backend_version(conn, &home)
+            set_backend_version(conn, &home)?;
+            set_meta(conn, WRITTEN, "0")
         })
         .await
     }
@@ -104,7 +109,14 @@ pub(super) fn backend_version(conn: &Connection) -> Job<BackendVersion> {
     Ok(found.optional()?.unwrap_or_default())
 }
 
+/// Key of `meta` for the serial of the newest state that was written to the backend.
+const WRITTEN: &str = "written_serial";
+
 pub(super) fn set_backend_version(conn: &Connection, home: &BackendVersion) -> Job<()> {
+    // The end of a write of this store; its serial is then in the backend.
+    if !home.writing && backend_version(conn)?.writing {
+        set_meta(conn, WRITTEN, &home.serial.to_string())?;
+    }
     conn.prepare_cached("INSERT OR REPLACE INTO home (one, place, digest, serial, writing) VALUES (1, ?1, ?2, ?3, ?4)")?
         .execute((&home.place, &home.digest, home.serial, home.writing))?;
     Ok(())
