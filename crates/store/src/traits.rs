@@ -41,10 +41,11 @@ pub trait States: Send + Sync {
     /// Record of the state's location in the backend; the default if it was never written.
     async fn backend_version(&self) -> Result<BackendVersion, StoreError>;
 
-    /// Replaces the record of the state's location.
     /// Serial of the newest state that this store wrote to the backend; 0 if a state of another
     /// program replaced it.
     async fn written_serial(&self) -> Result<i64, StoreError>;
+
+    /// Replaces the record of the state's location.
     async fn set_backend_version(&self, home: BackendVersion) -> Result<(), StoreError>;
 
     /// Replaces the copy with the backend's state, in one transaction.
