@@ -68,7 +68,7 @@ impl Workspace {
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home.join("config"))
             .env("XDG_DATA_HOME", home.join("data"))
-            .env("XDG_STATE_HOME", home.join("state"));
+            .env("XDG_STATE_HOME", self.state_dir());
         command
             .env_remove("NO_COLOR")
             .env_remove("RUST_LOG")
@@ -88,6 +88,11 @@ impl Workspace {
         input: &str,
     ) -> Run {
         Run::with_input(self.command(args), input)
+    }
+
+    /// State directory of the user, with the key of the stores.
+    pub(crate) fn state_dir(&self) -> PathBuf {
+        self.root.path().join("state")
     }
 
     pub(crate) fn store(&self) -> PathBuf {

@@ -78,7 +78,7 @@ fn console_adapts_to_every_terminal_size() {
     c.keys("G").unwrap();
     c.resize(40, 12).unwrap();
     c.wait_until(
-        |s| s.lines().count() <= 12 && s.contains("lab_thing.firewall"),
+        |s| s.lines().count() <= 12 && s.contains("records of data sources"),
         SOON,
     )
     .unwrap();
@@ -89,7 +89,7 @@ fn console_adapts_to_every_terminal_size() {
     c.wait("flightdeck needs", SOON).unwrap();
     c.resize(1, 1).unwrap();
     c.resize(80, 24).unwrap();
-    c.wait("lab_thing.firewall", SOON).unwrap();
+    c.wait("records of data sources", SOON).unwrap();
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);

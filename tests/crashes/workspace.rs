@@ -143,16 +143,18 @@ impl Template {
     pub(crate) fn copy(&self) -> AttackedWorkspace {
         let workspace = Workspace::new(&[]);
         copy(&self.workspace.path(), &workspace.path());
+        // The key of the user, who owns both stores.
+        copy(&self.workspace.state_dir(), &workspace.state_dir());
         let home = self.homes.migrate(&workspace);
         AttackedWorkspace { workspace, home }
     }
 }
 
 fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            std::fs::create_dir_all(&target).unwrap();
             copy(&entry.path(), &target);
         } else {
             std::fs::copy(entry.path(), target).unwrap();

@@ -191,7 +191,10 @@ pub(super) fn console(world: &SecretWorkspace) -> Vec<(String, String)> {
             None => command.env_remove(name),
         }
     }
-    let mut c = pty::Pty::start(command, 160, 50).unwrap();
+    // The store is the user's own only with the key in this directory.
+    let state = world.w.state_dir();
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let mut c = pty::Pty::start_with(command, 160, 50, &variables).unwrap();
     let mut frames = Vec::new();
     let mut see = |c: &pty::Pty, name: &str| frames.push((name.to_owned(), c.text()));
     // Keys, and a text on the screen that follows.

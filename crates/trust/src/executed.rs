@@ -1,8 +1,8 @@
 //! Files that a command executes: its program, arguments that are files, `#!` interpreters, and
 //! files that the text of a shell command names. What these files load themselves is not found.
 
-use crate::shell_text::fragments;
-use crate::words::runner;
+use crate::shell_text::{fragments, programs_that_read};
+use crate::words::{is_shell, runner};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -110,6 +110,16 @@ impl<'a> Search<'a> {
                     self.file(&format!("{dir}/{file}"), false, depth);
                 }
             }
+        }
+        if let [option, text] = arguments
+            && is_shell(program)
+            && option.strip_prefix('-').is_some_and(is_text_option)
+            && let Some(programs) = programs_that_read(text)
+        {
+            for program in programs {
+                self.program(&program, depth);
+            }
+            return;
         }
         let is_runner = runner(program).is_some();
         let script = arguments.iter().position(|word| !word.starts_with('-'));
@@ -246,6 +256,11 @@ fn interpreter_line(content: &[u8]) -> Option<String> {
     let line = rest.split(|byte| *byte == b'\n').next()?;
     let line = &line[..line.len().min(MAX_FIRST_LINE)];
     Some(String::from_utf8_lossy(line).into_owned())
+}
+
+/// `-c`, alone or in a cluster of options without values.
+fn is_text_option(letters: &str) -> bool {
+    letters.ends_with('c') && letters.chars().all(|c| "ceux".contains(c))
 }
 
 /// Name of a program without its directory.

@@ -30,6 +30,53 @@ pub(crate) fn fragments(text: &str) -> Vec<String> {
     out
 }
 
+/// Programs that execute neither a file nor their input, whatever their arguments are.
+const READERS: [&str; 22] = [
+    "echo", "printf", "grep", "egrep", "fgrep", "cat", "head", "tail", "wc", "cut", "tr", "jq",
+    "ls", "stat", "test", "[", "true", "false", ":", "sleep", "exit", "date",
+];
+
+/// Programs of a shell text that executes no file of a workspace, because it runs only programs
+/// that read. `None` if it can run others. The files that it reads may change from run to run, such
+/// as a record of what a deploy changes.
+pub(crate) fn programs_that_read(text: &str) -> Option<Vec<String>> {
+    // Commands in quotes, and words that end at a text instead of a quote.
+    let unsupported = ["\"$(", "<<", "$'", "$\"", "`", "#"];
+    if unsupported.iter().any(|part| text.contains(part)) {
+        return None;
+    }
+    let (mut programs, mut word) = (Vec::new(), String::new());
+    let (mut is_command, mut quote) = (true, None);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), '$') if characters.peek() == Some(&'(') => return None,
+            (Some('"') | None, '\\') => word.extend(characters.next()),
+            (Some(_), c) => word.push(c),
+            (None, '\'' | '"') => quote = Some(c),
+            (None, c) if SEPARATORS.contains(c) => {
+                if is_command && !word.is_empty() {
+                    READERS.contains(&word.as_str()).then_some(())?;
+                    programs.push(word.clone());
+                    is_command = false;
+                }
+                word.clear();
+                is_command |= ";|&(\n{}".contains(c);
+            }
+            (None, c) => word.push(c),
+        }
+    }
+    if is_command && !word.is_empty() {
+        READERS.contains(&word.as_str()).then_some(())?;
+        programs.push(word);
+    }
+    // `-v NAME` of these evaluates the subscripts in a name.
+    let evaluates = |program: &String| ["test", "[", "printf"].contains(&program.as_str());
+    let is_evaluated = text.contains("-v") && programs.iter().any(evaluates);
+    (quote.is_none() && !is_evaluated).then_some(programs)
+}
+
 /// Splits a shell text into words without quotes. Unlike a shell it accepts a missing quote.
 fn words(text: &str) -> Vec<String> {
     let (mut all, mut word) = (Vec::new(), String::new());
@@ -87,6 +134,54 @@ fn without_expansions(word: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_only_read_execute_no_files() {
+        let hook =
+            r#"echo drain 0 $(grep -o '"kind": *"v[12]"' lab.json | grep -c v2) >> "$HOME/order""#;
+        for text in [
+            hook,
+            "cat ./state.json",
+            "test -f ready && exit 0; sleep 1",
+            "[ \"$(x)\" ]",
+            "echo a\\;./b",
+            "! grep x f",
+        ] {
+            let expected = ![r#"[ "$(x)" ]"#, "! grep x f"].contains(&text);
+            assert_eq!(programs_that_read(text).is_some(), expected, "{text}");
+        }
+        for text in [
+            "./drain.sh",
+            "cat x | sh",
+            "echo x;./run",
+            "echo x\n./run",
+            "echo $(./run)",
+            "echo \"a $(./run)\"",
+            "echo `./run`",
+            "echo '$(./run)'",
+            "echo x & ./run",
+            "echo x && ./run",
+            "cat <(./run)",
+            "X=1 cat f",
+            "PATH=. cat f",
+            "cat() { ./run; }; cat f",
+            "echo # '\n./run",
+            "cat <<E\n$(./run)\nE",
+            "echo $'\\'' ; ./run",
+            "e'v'al x",
+            "$x f",
+            "'./run' f",
+            ". ./lib.sh",
+            "if test -f x; then ./run; fi",
+            "echo 'open",
+            "echo ${x:-$(./run)}",
+            "echo >&2 x; { ./run; }",
+            "cat f |& ./run",
+            "test -v $(cat f)",
+        ] {
+            assert_eq!(programs_that_read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn fragments_are_the_words_that_a_shell_can_run() {

@@ -385,6 +385,11 @@ pub(crate) fn runner(program: &str) -> Option<&str> {
     RUNNERS.contains(&name).then_some(name)
 }
 
+/// Returns true for a shell, whose texts have a known syntax.
+pub(crate) fn is_shell(program: &str) -> bool {
+    runner(program).is_some_and(|name| SHELLS.contains(&name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

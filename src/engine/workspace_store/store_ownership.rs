@@ -5,6 +5,7 @@ use crate::error::EngineError;
 use fsroot::RootedPath;
 use model::settings::{Access, Settings};
 use plugin::find::tracks_below;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use store::Store;
 use trust::ownership::{Ownership, StoreKey};
@@ -61,7 +62,10 @@ pub(super) fn check(settings: &Settings, access: Access) -> Result<Checked, Engi
     }
     let workspace = &settings.workspace;
     let key = match store_key(workspace) {
-        Err(_) if !access.can_write() => StoreKey::without_key(workspace),
+        // The guard of the store names the owner of another user's directory.
+        Err(_) if !access.can_write() || is_of_another_user(workspace) => {
+            StoreKey::without_key(workspace)
+        }
         key => key?,
     };
     let reason = match key.owner(tracks_below(&workspace.join(".flightdeck"))) {
@@ -91,6 +95,11 @@ pub(super) fn check(settings: &Settings, access: Access) -> Result<Checked, Engi
         text: Some(notice),
         aside: Some((key, number)),
     })
+}
+
+fn is_of_another_user(workspace: &Path) -> bool {
+    let found = std::fs::symlink_metadata(workspace.join(".flightdeck"));
+    found.is_ok_and(|dir| dir.uid() != rustix::process::geteuid().as_raw())
 }
 
 /// Marks a store without a mark, which this process has opened. Blocks.
