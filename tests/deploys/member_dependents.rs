@@ -1,4 +1,5 @@
-//! Dependents of single members change in the batch of their member, with its new values.
+//! Dependents of single members change in the batch of their member, with its new values. Members
+//! in several instances of a module change with the objects of their own instance.
 
 use crate::Lab;
 use crate::groups::group;
@@ -68,4 +69,67 @@ fn dependents_of_a_member_get_its_new_values_in_its_batch() {
     let changed = ["--var", "kind=v3", "--var", "keys=[\"b\",\"c\",\"d\"]"];
     assert_eq!(deploy(&lab, &changed), "aaaabbbbccccdddd");
     is_unchanged(&changed);
+}
+
+/// What a server needs, the server, and what needs it, in each instance of a module. In the
+/// instance `b` the first of them fails while the file `fails` exists.
+const MODULE: &str = r#"
+terraform {
+  required_providers {
+    lab = { source = "flightdeck.internal/bundled/lab" }
+  }
+}
+variable "name" {}
+variable "kind" {}
+resource "terraform_data" "first" {
+  triggers_replace = var.kind
+  provisioner "local-exec" {
+    command = var.name == "b" ? "test ! -e fails" : "true"
+  }
+}
+resource "lab_thing" "web" {
+  name     = "web-${var.name}"
+  kind     = var.kind
+  triggers = { after = terraform_data.first.id }
+}
+resource "lab_thing" "balancer" {
+  name     = "balancer-${var.name}"
+  triggers = { all = join(",", lab_thing.web[*].id) }
+}
+"#;
+
+const CALL: &str = r#"
+variable "kind" { default = "v1" }
+module "m" {
+  source   = "./m"
+  for_each = toset(["a", "b", "c"])
+  name     = each.key
+  kind     = var.kind
+}
+"#;
+
+#[test]
+fn batch_of_a_member_in_a_module_holds_what_its_own_instance_changes() {
+    let lab = Lab::new(CALL);
+    let w = &lab.workspace;
+    w.write("m/main.tf", MODULE);
+    w.run(&["init"]).expect(0);
+    let rolling = group("    batch = 1").replace("lab_thing.web", "module.m.lab_thing.web");
+    w.write("web.flightdeck.hcl", &rolling);
+    deploy(&lab, &[]);
+    w.write("fails", "");
+    let changed = ["--var", "kind=v2"];
+    let run = w.run(&[&["deploy", "--auto-approve", "--json"], &changed[..]].concat());
+    let counts = &run.expect(5).result()["operations"];
+    // The instance `a` is complete, `b` is half replaced, and `c` waits.
+    let found = ["done", "half_replaced", "failed", "not_attempted"].map(|name| &counts[name]);
+    assert_eq!(found, [3, 2, 1, 3], "{counts}");
+    let shown = w.run(&["group", "show", "web", "--json"]).expect(0);
+    let rollout = &shown.result()["rollouts"][0];
+    assert_eq!(rollout["state"], "paused (failed)", "{rollout}");
+    std::fs::remove_file(w.path().join("fails")).unwrap();
+    // The member that exists comes first, and the missing one afterwards.
+    assert_eq!(deploy(&lab, &changed), "bcccbb");
+    let stage = [&["stage", "--detailed-exitcode"], &changed[..]].concat();
+    w.run(&stage).expect(0);
 }

@@ -10,6 +10,7 @@ pub use natural::natural_cmp;
 pub use parse::{AddrError, AddrFault};
 pub use reference::{Reference, Subject};
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -202,6 +203,24 @@ impl ModuleInstance {
         let both = self.0.iter().zip(&other.0);
         let depth = both.take_while(|((own, _), other)| own == *other).count();
         ModuleInstance(self.0[..depth].to_vec())
+    }
+
+    /// The same, outside of the modules whose instances depend on each other.
+    #[must_use]
+    pub fn shared_outside(
+        &self,
+        other: &ModulePath,
+        connected: &BTreeSet<ModulePath>,
+    ) -> ModuleInstance {
+        let mut shared = self.shared_with(other);
+        if !connected.is_empty() {
+            let path = shared.path();
+            let around = connected.iter().filter(|module| path.starts_with(module));
+            if let Some(length) = around.map(|module| module.0.len()).min() {
+                shared.0.truncate(length - 1);
+            }
+        }
+        shared
     }
 
     /// Returns this instance and those that enclose it, the root last.

@@ -10,7 +10,7 @@ use super::relevant::Relevant;
 use super::renames::Renames;
 use super::sealing::StageSecrets;
 use cty::{Path, Value};
-use lang::addr::AbsInstance;
+use lang::addr::{AbsInstance, ModulePath};
 use lang::config::Overridden;
 use model::{
     Action, CommandView, ConfigKey, DriftAspect, GroupPlan, StageId, StageRequest, UnixMs,
@@ -406,6 +406,8 @@ pub struct Stage {
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,
     pub checked: Checked,
+    /// Modules whose instances may depend on each other, as in `Nodes::connected_modules`.
+    pub connected_modules: BTreeSet<ModulePath>,
     /// Attributes that contribute to the changes.
     pub relevant: Vec<Relevant>,
     /// Values of root variables, given or default, for the plan representation.

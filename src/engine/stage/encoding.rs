@@ -54,6 +54,8 @@ struct Detail {
     #[serde(default)]
     checked: Checked,
     #[serde(default)]
+    connected_modules: Vec<Vec<String>>,
+    #[serde(default)]
     relevant: Vec<Relevant>,
     variables: BTreeMap<String, StoredValue>,
     overridden: BTreeMap<String, Vec<StoredValue>>,

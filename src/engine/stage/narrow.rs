@@ -6,10 +6,12 @@
 use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
-use super::select::{self, ChangeRef};
+use super::select;
 use super::steps;
 use graph::Step;
-use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance, Target};
+use lang::addr::{
+    AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance, ModulePath, Target,
+};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use model::{ConfigKey, StageMode};
@@ -107,12 +109,13 @@ impl StageScope {
         &self,
         changes: &[Change],
         prior: &PriorState,
+        connected: &BTreeSet<ModulePath>,
         expansions: &BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     ) -> Result<Vec<String>, Diagnostics> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
-        let refs: Vec<ChangeRef> = changes.iter().map(ChangeRef::from).collect();
+        let refs = select::references_within(changes, connected);
         // The selection starts with the targeted changes and follows their needs.
         let asked: Vec<String> = changes
             .iter()

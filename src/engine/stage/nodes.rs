@@ -145,16 +145,7 @@ impl Nodes {
     /// Returns the part of a module instance that an object of it shares with the objects of
     /// another module that it depends on. Within that part, their instances depend on each other.
     pub fn shared_instance(&self, own: &ModuleInstance, other: &ModulePath) -> ModuleInstance {
-        let mut shared = own.shared_with(other);
-        let connected = self.connected_modules();
-        if !connected.is_empty() {
-            let path = shared.path();
-            let around = connected.iter().filter(|module| path.starts_with(module));
-            if let Some(length) = around.map(|module| module.0.len()).min() {
-                shared.0.truncate(length - 1);
-            }
-        }
-        shared
+        own.shared_outside(other, self.connected_modules())
     }
 
     /// Returns the repeated modules whose instances may depend on each other: a value of the module

@@ -8,7 +8,7 @@ use super::change::{Change, Stage};
 use super::needs::Needs;
 pub use closure::changed_needs;
 use closure::{DependencyGraph, keys};
-use lang::addr::{AbsInstance, Target};
+use lang::addr::{AbsInstance, ModulePath, Target};
 use model::{Action, Select, Selection};
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,31 +22,30 @@ pub struct ChangeRef {
     /// True for an import, which acts even if the action is a no-op.
     pub imports: bool,
     pub needs: Needs,
-    /// Needs of the prior object: direct ones if recorded, otherwise its transitive dependencies.
-    pub needed: Needed,
+    /// Needs of the prior object: direct ones if recorded, otherwise its transitive dependencies
+    /// within the module instance that it shares with them.
+    pub prior_needs: Needs,
 }
 
-/// Recorded dependencies of an object.
-#[derive(Debug, Clone)]
-pub enum Needed {
-    Itself(Needs),
-    Dependencies(BTreeSet<String>),
-}
-
-impl From<&Change> for ChangeRef {
-    fn from(change: &Change) -> Self {
-        let dependencies = || Needed::Dependencies(change.recorded.dependencies.clone());
+impl ChangeRef {
+    fn new(change: &Change, connected: &BTreeSet<ModulePath>) -> Self {
+        let dependencies = || {
+            let all = change.recorded.dependencies.iter();
+            all.map(|on| within(on, &change.address, connected))
+                .collect()
+        };
+        let recorded = change.recorded.needs.clone();
+        // An object must not wait for itself, even if it is recorded as its own dependency.
+        let own = keys(&change.address);
+        let mut prior_needs = recorded.unwrap_or_else(dependencies);
+        prior_needs.retain(|on| !own.contains(on));
         Self {
             id: change.id(),
             address: change.address.clone(),
             action: change.action(),
             imports: change.importing().is_some(),
             needs: change.needs.clone(),
-            needed: change
-                .recorded
-                .needs
-                .clone()
-                .map_or_else(dependencies, Needed::Itself),
+            prior_needs,
         }
     }
 }
@@ -71,7 +70,14 @@ fn hint(alike: &[String]) -> String {
 
 /// Returns the changes of a stage in this form.
 pub fn references(stage: &Stage) -> Vec<ChangeRef> {
-    stage.changes.iter().map(ChangeRef::from).collect()
+    references_within(&stage.changes, &stage.connected_modules)
+}
+
+/// The same for changes of a stage that is not complete yet; the instances of the `connected`
+/// modules may depend on each other.
+pub fn references_within(changes: &[Change], connected: &BTreeSet<ModulePath>) -> Vec<ChangeRef> {
+    let reference = |change| ChangeRef::new(change, connected);
+    changes.iter().map(reference).collect()
 }
 
 /// Applies `how` to a selection; `left` are the deselected changes. Changes without effect belong
@@ -236,22 +242,13 @@ fn applies(change: &ChangeRef) -> bool {
     ) || change.imports
 }
 
-/// Returns the needs of the prior object as point names. A need of a resource means all its
-/// instances within the module instance that encloses both, because names are relative to it.
-fn prior_needs(change: &ChangeRef) -> BTreeSet<String> {
-    let own = keys(&change.address);
-    let all: BTreeSet<String> = match &change.needed {
-        Needed::Itself(needs) => needs.clone(),
-        Needed::Dependencies(all) => all.iter().map(|on| within(on, &change.address)).collect(),
-    };
-    // An object must not wait for itself, even if it is recorded as its own dependency.
-    all.into_iter().filter(|on| !own.contains(on)).collect()
-}
-
-fn within(on: &str, address: &AbsInstance) -> String {
+/// Returns a dependency as a point name. It means all instances of the resource within the module
+/// instance that encloses both, because names are relative to it.
+fn within(on: &str, address: &AbsInstance, connected: &BTreeSet<ModulePath>) -> String {
     match on.parse::<Target>() {
         Ok(Target::Resource(r)) => {
-            let shared = address.module.shared_with(&r.module.path());
+            let path = r.module.path();
+            let shared = address.module.shared_outside(&path, connected);
             r.config().within(&shared).to_string()
         }
         _ => on.to_owned(),

@@ -274,6 +274,23 @@ fn module_instances_are_independent_of_each_other() {
     assert_eq!(left, ["module.m[1].x.low", "module.m[1].x.high"]);
 }
 
+/// A value of the module leads out of it and back into it, so its instances depend on each other.
+#[test]
+fn connected_module_instances_depend_on_each_other() {
+    let all = [
+        ("module.m[0].x.low", &[][..]),
+        ("module.m[1].x.high", &["module.m.x.low"]),
+    ];
+    let all = all.map(|(address, before)| bare(address, Destroy, &[], before));
+    let mut planned = stage(all.into());
+    let nothing = ["module.m[0].x.low", "module.m[1].x.high"];
+    let take = || Select::Take("module.m[0].x.low".into());
+    let apart = run(&references(&planned), &nothing, take());
+    assert_eq!(apart.0, ["module.m[1].x.high"]);
+    planned.connected_modules = [ModulePath(vec!["m".into()])].into();
+    assert_eq!(run(&references(&planned), &nothing, take()).0, [""; 0]);
+}
+
 /// An unchanged change passes on its needs.
 #[test]
 fn dependencies_pass_through_unchanged_resources() {
@@ -341,8 +358,8 @@ fn selections_are_dependency_closures() {
         let changes: Vec<ChangeRef> = all.iter().enumerate().map(|(i, (action, needs))| {
             // Only earlier ones are needed, so there are no cycles.
             let needs: BTreeSet<String> = needs.iter().filter(|_| i > 0).map(|n| ids[n.index(i)].clone()).collect();
-            let needed = if i % 2 == 0 { Needed::Itself(needs.clone()) } else { Needed::Dependencies(needs.clone()) };
-            ChangeRef { id: ids[i].clone(), address: ids[i].parse().unwrap(), action: actions[*action], imports: false, needs, needed }
+            let prior_needs = needs.clone();
+            ChangeRef { id: ids[i].clone(), address: ids[i].parse().unwrap(), action: actions[*action], imports: false, needs, prior_needs }
         }).collect();
         let mut left = BTreeSet::new();
         for (kind, at) in steps {
@@ -362,7 +379,7 @@ fn selections_are_dependency_closures() {
                 }
             }
             for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && c.action == Destroy) {
-                for d in changes.iter().filter(|d| prior_needs(d).contains(&c.id) && d.action.destroys()) {
+                for d in changes.iter().filter(|d| d.prior_needs.contains(&c.id) && d.action.destroys()) {
                     prop_assert!(taken.contains(d.id.as_str()), "destroying {} needs {}", c.id, d.id);
                 }
             }

@@ -332,26 +332,21 @@ fn assemble(
         let declared = &basis.root.outputs;
         outputs.retain(|o| o.after.is_some() || o.null || !declared.contains_key(&o.name));
     }
-    let PlanWalk {
-        walk,
-        prior,
-        options: wishes,
-        ..
-    } = plan;
+    let (walk, prior, wishes) = (&plan.walk, &plan.prior, &plan.options);
     let mut changes = sort_changes(&walk.nodes, found.changes);
     if !prior.renames.is_empty() {
-        changes
-            .iter_mut()
-            .for_each(|c| c.apply_renames(&prior.renames));
+        let renamed = |change: &mut Change| change.apply_renames(&prior.renames);
+        changes.iter_mut().for_each(renamed);
     }
     // A destroy is limited by instance already, and a refresh has no changes.
     let narrow = wishes
         .scope
         .as_ref()
         .filter(|_| basis.request.mode == StageMode::Normal);
-    let left = narrow
-        .map(|n| n.initially_deselected(&changes, prior, &found.expansions))
-        .transpose()?;
+    let connected = walk.nodes.connected_modules();
+    let expansions = &found.expansions;
+    let left = narrow.map(|n| n.initially_deselected(&changes, prior, connected, expansions));
+    let left = left.transpose()?;
     let groups = (!errored).then(|| can_be_deployed(&basis, walk, &changes, &outputs, at));
     let groups = groups.transpose()?.unwrap_or_default();
     let (mut statuses, mut checked) = (found.statuses, found.checked);
@@ -379,6 +374,7 @@ fn assemble(
         digests: basis.digests,
         external_inputs: walk.context.external_inputs.recorded(),
         origin: basis.state_origin,
+        connected_modules: connected.clone(),
         state_serial: prior.serial,
         relevant: relevant::of_plan(plan, &changes, &outputs),
         drift: aspects::corrected(found.drift, &changes, wishes.mode),

@@ -76,6 +76,7 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         edits: Vec::new(),
         statuses: Statuses::default(),
         checked: Default::default(),
+        connected_modules: Default::default(),
         relevant: Vec::new(),
         overridden: Default::default(),
         variables: BTreeMap::new(),

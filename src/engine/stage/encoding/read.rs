@@ -10,12 +10,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::schema::Schema;
 use cty::{Mark, Marks, Path, Type, Value};
-use lang::addr::{AbsInstance, Resource};
+use lang::addr::{AbsInstance, ModulePath, Resource};
 use lang::config::Overridden;
 use model::secrets::MASK;
 use model::{ConfigKey, StageRequest};
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use store::records::StageRecord;
 
@@ -63,6 +63,11 @@ impl Sealed {
             _ => None,
         }
     }
+}
+
+fn modules(paths: Vec<Vec<String>>) -> BTreeSet<ModulePath> {
+    let path = |names: Vec<String>| ModulePath(names.into_iter().map(Into::into).collect());
+    paths.into_iter().map(path).collect()
 }
 
 fn read(
@@ -121,6 +126,7 @@ fn read(
         },
         statuses: detail.statuses,
         checked: detail.checked,
+        connected_modules: modules(detail.connected_modules),
         relevant: detail.relevant,
         variables: finder.variables(&detail.variables)?,
         overridden: finder.overridden(&detail.overridden)?,

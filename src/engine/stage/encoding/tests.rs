@@ -154,6 +154,7 @@ fn whole() -> Stage {
         after: null,
         aspects: vec![DriftAspect::StatusChanged],
     }];
+    out.connected_modules = [lang::addr::ModulePath(vec!["m".into(), "n".into()])].into();
     out.edits = vec![
         StateEdit::Move {
             from: "thing_x.old".into(),

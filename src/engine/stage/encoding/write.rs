@@ -41,6 +41,8 @@ struct Written<'a> {
     secrets: &'a RecordedSecrets,
     statuses: &'a Statuses,
     checked: &'a Checked,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    connected_modules: Vec<Vec<&'a str>>,
     relevant: &'a [Relevant],
     variables: BTreeMap<String, StoredValue>,
     overridden: BTreeMap<String, Vec<StoredValue>>,
@@ -183,6 +185,11 @@ fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
         secrets: &stage.secrets.recorded,
         statuses: &stage.statuses,
         checked: &stage.checked,
+        connected_modules: stage
+            .connected_modules
+            .iter()
+            .map(|module| module.0.iter().map(AsRef::as_ref).collect())
+            .collect(),
         relevant: &stage.relevant,
         variables,
         overridden,

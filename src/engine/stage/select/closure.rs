@@ -2,7 +2,7 @@
 //! selection is computed. Changes depend on each other through shared points, so that the instances
 //! of two resources need no edge for each pair.
 
-use super::{ChangeRef, applies, has_effect, prior_needs};
+use super::{ChangeRef, applies, has_effect};
 use lang::addr::AbsInstance;
 use model::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -86,8 +86,8 @@ impl DependencyGraph {
         let mut passages = Vec::with_capacity(changes.len());
         for (i, change) in changes.iter().enumerate() {
             let passage = self.add();
-            for needed in prior_needs(change) {
-                let at = self.point(point, needed);
+            for needed in &change.prior_needs {
+                let at = self.point(point, needed.clone());
                 self.add_edge(at, passage);
                 if moves(change) {
                     self.add_edge(at, i);
