@@ -4,6 +4,7 @@ use crate::scaffold::starter_text;
 use crate::schema_changes::{collection, marks};
 use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};
+use model::visible;
 use provider::{FunctionParameter, FunctionSignature, ProviderSchema, TypeText};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -365,15 +366,17 @@ fn plain(text: &str) -> String {
 /// Returns a name without characters that end a line or a code span.
 fn inline(text: &str) -> String {
     // Escapes have no effect in a code span, so backticks are removed instead.
-    text.chars()
-        .filter(|c| !c.is_control() && *c != '`')
-        .collect()
+    let is_shown = |c: &char| !c.is_control() && *c != '`';
+    let shown: String = text.chars().filter(is_shown).collect();
+    visible::one_line(&shown).into_owned()
 }
 
-/// Removes control characters and blanks at the ends.
+/// Removes control characters and blanks at the ends, and escapes invisible characters.
 fn clean(text: &str) -> String {
-    let kept = |c: &char| *c == '\n' || *c == '\t' || !c.is_control();
-    text.trim().chars().filter(kept).collect()
+    // Selectors of emoji and fixed blanks are common in descriptions, and hide nothing.
+    let kept = |c: &char| *c == '\n' || *c == '\t' || !(c.is_control() || *c == '\u{fe0f}');
+    let kept: String = text.trim().chars().filter(kept).collect();
+    visible::lines(&kept.replace('\u{a0}', " ")).into_owned()
 }
 
 /// Encloses a text in a fence that is longer than any run of backticks in it.
@@ -492,5 +495,6 @@ mod tests {
         assert_eq!(plain("a <b> `c`\u{1b}[2J"), "a \\<b> \\`c\\`\\[2J");
         assert_eq!(fenced("", "a ``` b"), "````\na ``` b\n````\n");
         assert_eq!(inline("a`b\nc"), "abc");
+        assert_eq!(inline("a\u{202e}b"), "a\\u{202e}b");
     }
 }

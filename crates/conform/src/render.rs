@@ -1,6 +1,7 @@
 //! Reports as JUnit and as Markdown.
 
 use super::report::{Check, Report, Status};
+use model::visible;
 use std::fmt::Write as _;
 
 impl Report {
@@ -114,7 +115,7 @@ fn section(out: &mut String, name: &str, checks: &[Check]) {
         let _ = writeln!(
             out,
             "| `{}` | {} | {} | {} |",
-            check.id.replace(['`', '|'], ""),
+            visible::one_line(&check.id).replace(['`', '|'], ""),
             check.status.word(),
             markdown(&check.evidence),
             markdown(&check.rule)
@@ -123,19 +124,19 @@ fn section(out: &mut String, name: &str, checks: &[Check]) {
     out.push('\n');
 }
 
-/// Escapes a text for XML; characters that XML cannot have are replaced.
+/// Escapes a text for XML, also the characters that change or hide other text.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    // Parsers turn these into blanks in attributes, so that all texts have blanks.
+    let text = text.replace(['\n', '\t'], " ");
+    for c in visible::one_line(&text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Parsers turn these into blanks in attributes, so that all texts have blanks.
-            '\n' | '\t' => out.push(' '),
+            // XML cannot have these.
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -145,14 +146,14 @@ fn xml(text: &str) -> String {
 /// Escapes a text for a cell of a table in Markdown.
 fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    // A line break would end the row of the table.
+    let text = text.replace(['\n', '\t'], " ");
+    for c in visible::one_line(&text).chars() {
         match c {
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' => {
                 out.push('\\');
                 out.push(c);
             }
-            // A line break would end the row of the table.
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        let failed = "name: was \"<a>\" & now \"b|c\"\u{1b}[2J\nend";
+        let failed = "name: was \"<a>\" & now \"b|c\"\u{1b}[2J\n\u{202e}end";
         Report {
             plugin: "acme/thing".to_owned(),
             checks: vec![Check::new("start", Status::Pass, "ready in 3 ms")],
@@ -191,7 +192,7 @@ mod tests {
         for part in [
             "<testsuites name=\"acme/thing\" tests=\"3\" failures=\"2\">",
             "<testsuite name=\"acme_thing\" tests=\"2\" failures=\"1\" skipped=\"1\">",
-            "name: was &quot;&lt;a&gt;&quot; &amp; now &quot;b|c&quot;\u{fffd}[2J end",
+            "name: was &quot;&lt;a&gt;&quot; &amp; now &quot;b|c&quot;\\u{1b}[2J \\u{202e}end",
             "name=\"update:name\"><skipped message=\"no object\"/></testcase>",
             "acme_thing i-1 is left: the destroy failed",
         ] {
@@ -205,12 +206,12 @@ mod tests {
         for part in [
             "acme/thing: 1 passed, 1 failed, 1 skipped",
             "| `start` | pass | ready in 3 ms | the plugin completes its handshake at the first launch, and at later ones |",
-            "now \"b\\|c\" \\[2J end",
+            "now \"b\\|c\"\\\\u{1b}\\[2J \\\\u{202e}end",
             "## Leftover objects",
         ] {
             assert!(text.contains(part), "{part}:\n{text}");
         }
-        assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
     }
 
     #[test]
