@@ -191,7 +191,8 @@ impl EngineError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Plugin(_) | Self::Command(_) => 3,
-            Self::Locked(_) | Self::State(StateError::Locked { .. }) => 4,
+            Self::Locked(_)
+            | Self::State(StateError::Locked { .. } | StateError::Abandoned { .. }) => 4,
             Self::Cancelled => 130,
             // The same code as for a plugin without trust.
             other if CommandError::is_cause_of(other) => 3,

@@ -379,12 +379,18 @@ impl Engine {
         self.shared.operations.state_in_file(name, text).await
     }
 
-    /// Adds the stage of a plan file to the store; returns its number for a deploy.
+    /// Adds the stage of a plan file to the store; returns its number for a deploy. Warns of a file
+    /// without a known signature, unless its digest is known to be the right one.
     ///
     /// # Errors
     /// The text is not a plan file, or it cannot be stored.
-    pub async fn import_stage(&self, text: String) -> Result<StageId, EngineError> {
-        self.shared.operations.import_stage(text).await
+    pub async fn import_stage(
+        &self,
+        text: String,
+        is_digest_known: bool,
+    ) -> Result<StageId, EngineError> {
+        let operations = &self.shared.operations;
+        operations.import_stage(text, is_digest_known).await
     }
 
     /// Changes the selection of a stage; the result is closed under dependency.

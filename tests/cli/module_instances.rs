@@ -209,6 +209,35 @@ fn dependents_in_another_instance_are_destroyed_first() {
 }
 
 #[test]
+fn targeted_destroy_leaves_out_instances_that_do_not_need_the_target() {
+    let module = "variable \"peer\" {}\nresource \"terraform_data\" \"early\" {}\nresource \"terraform_data\" \"late\" {\n  input = terraform_data.early.id\n}\nresource \"terraform_data\" \"other\" {\n  input = var.peer\n}\noutput \"early\" {\n  value = terraform_data.early.id\n}\n";
+    let w = called_by(PASSED_BACK, module, "");
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let destroyed = |words: [&str; 2]| {
+        let arguments = [&["stage", "--destroy"], &words[..]].concat();
+        let shown = w.run(&arguments).expect(0).stdout;
+        let rows = shown.lines().filter_map(|line| line.strip_prefix("  - "));
+        let names = rows.filter_map(|row| row.split_whitespace().next());
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort();
+        names
+    };
+    let in_instance = |key: &str, names: &[&str]| -> Vec<String> {
+        let name = |name: &&str| format!("module.m[\"{key}\"].terraform_data.{name}");
+        names.iter().map(name).collect()
+    };
+    let b = in_instance("b", &["early", "late", "other"]);
+    assert_eq!(destroyed(["--target", "module.m[\"b\"]"]), b);
+    // What the excluded instance needs stays: the first object of the other one.
+    let a = in_instance("a", &["late", "other"]);
+    assert_eq!(destroyed(["--exclude", "module.m[\"b\"]"]), a);
+    // Both use the first object of this instance.
+    let of_b = in_instance("b", &["other"]);
+    let all = [in_instance("a", &["early", "late", "other"]), of_b].concat();
+    assert_eq!(destroyed(["--target", "module.m[\"a\"]"]), all);
+}
+
+#[test]
 fn key_of_the_other_type_names_the_same_instance() {
     let w = workspace("output \"out\" {\n  value = var.in\n}\n", "");
     w.write(

@@ -96,7 +96,8 @@ fn signed_plan_that_was_changed_is_refused_before_it_is_shown() {
         assert!(run.stderr.contains(says), "{words:?}: {run:?}");
     }
     // Another user and directory.
-    copy.run(&["apply", "p"]).expect(0);
+    let applied = copy.run(&["apply", "p"]).expect(0);
+    assert!(applied.stderr.contains("not signed"), "{applied:?}");
     assert!(copy.read("cloud.json").contains("v2"));
 }
 
@@ -132,7 +133,7 @@ fn operations_of_a_changed_plan_are_what_it_shows() {
 #[test]
 fn rest_of_a_changed_plan_is_compared_before_anything_is_applied() {
     type Edit = fn(&mut Value);
-    let table: [(&str, Edit); 6] = [
+    let table: [(&str, Edit); 10] = [
         ("configuration", |c| {
             c["surroundings"]["configuration"]["root_module"]["resources"] = json!([]);
         }),
@@ -154,6 +155,29 @@ fn rest_of_a_changed_plan_is_compared_before_anything_is_applied() {
         }),
         ("changed", |c| {
             c["stage"]["config_digest"] = json!("0");
+        }),
+        // Otherwise the file would bring the configuration that it is compared with.
+        ("configuration of an earlier deploy", |c| {
+            in_text(&mut c["stage"]["detail"], |detail| {
+                detail["request"]["configuration_of"] = json!(1);
+            });
+        }),
+        ("list of changes", |c| {
+            in_text(&mut c["stage"]["detail"], |detail| {
+                let first = detail["changes"][0].clone();
+                detail["changes"].as_array_mut().unwrap().push(first);
+            });
+        }),
+        ("list of former objects", |c| {
+            in_text(&mut c["stage"]["detail"], |detail| {
+                detail["changes"][0]["address"] = json!("lab_thing.a[1]");
+                detail["changes"][1]["address"] = json!("lab_thing.a[0]");
+            });
+        }),
+        ("mode", |c| {
+            in_text(&mut c["stage"]["detail"], |detail| {
+                detail["request"]["mode"] = json!("refresh_only");
+            });
         }),
     ];
     for (part, edit) in table {

@@ -84,6 +84,15 @@ fn clean_destroys_the_object_of_a_killed_run_but_not_of_a_live_one() {
     ] {
         assert!(listed.stdout.contains(part), "{part}: {listed:#?}");
     }
+    // Another configuration could lead the provider to other objects.
+    let config = world.read("given.hcl");
+    world.write("given.hcl", &config.replace("lab.json", "other.json"));
+    let refused = clean(&["--yes"]).expect(1);
+    assert!(
+        refused.stderr.contains("was changed or removed"),
+        "{refused:#?}"
+    );
+    world.write("given.hcl", &config);
     let cleaned = clean(&["--yes"]).expect(0);
     assert!(cleaned.stdout.contains("no objects remain"), "{cleaned:#?}");
     assert_eq!(objects(&world), 0, "{cleaned:#?}");

@@ -33,16 +33,31 @@ fn replaced(text: &str, instead: impl Fn(&str) -> String) -> String {
 /// Byte ranges of the secrets in all addresses of a text, in order.
 fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text[from..].find("://") {
-        let begin = from + at + 3;
-        // Addresses end at characters that they may not contain unescaped.
-        let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`<>|\\^{}".contains(c);
-        let end = text[begin..].find(ends).map_or(text.len(), |n| begin + n);
-        found.extend(of_address(text, from + at, begin..end));
-        from = end;
+    let mut at = 0;
+    // Addresses end at characters that they may not contain unescaped.
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`<>\\".contains(c);
+    for word in text.split_inclusive(ends) {
+        let end = at + word.trim_end_matches(ends).len();
+        match text[at..end].find("://") {
+            Some(scheme) => {
+                let rest = at + scheme + "://".len()..end;
+                found.extend(of_address(text, at + scheme, rest));
+            }
+            None => found.extend(of_host(text, at..end)),
+        }
+        at += word.len();
     }
     found
+}
+
+/// User and password of an address without a scheme, such as `user:password@host:80`.
+fn of_host(text: &str, word: Range<usize>) -> Option<Range<usize>> {
+    let whole = &text[word.clone()];
+    let authority = whole.find(['/', '?', '#']).unwrap_or(whole.len());
+    let user = whole[..authority].rfind('@')?;
+    let (name, password) = whole[..user].split_once(':')?;
+    let is_address = !name.is_empty() && !password.is_empty();
+    is_address.then_some(word.start..word.start + user)
 }
 
 /// Secrets of one address, whose scheme ends at `scheme`.
@@ -62,17 +77,14 @@ fn of_address(text: &str, scheme: usize, rest: Range<usize>) -> Vec<Range<usize>
             found.push(rest.start + begin..rest.start + user);
         }
     }
-    let Some(query) = whole.find('?') else {
-        return found;
-    };
-    let end = whole[query..].find('#').map_or(whole.len(), |n| query + n);
-    let mut at = query + 1;
-    for pair in whole[at..end].split('&') {
+    // Parameters of the query, of the path and of the fragment.
+    let mut at = rest.start + authority;
+    for pair in whole[authority..].split(['?', '&', ';', '#']) {
         if let Some((name, value)) = pair.split_once('=')
             && !value.is_empty()
             && is_secret(name)
         {
-            let begin = rest.start + at + name.len() + 1;
+            let begin = at + name.len() + 1;
             found.push(begin..begin + value.len());
         }
         at += pair.len() + 1;
@@ -116,6 +128,21 @@ mod tests {
                 "git@github.com:a/b ü://REDACTED@ü",
             ),
             ("://", "://"),
+            ("user:pass@h:80", "REDACTED@h:80"),
+            (
+                "connect to \"user:pass@h\": refused",
+                "connect to \"REDACTED@h\": refused",
+            ),
+            ("https://me:p{a|s}s^@h/x", "https://REDACTED@h/x"),
+            (
+                "https://h/x;token=a#access_token=b",
+                "https://h/x;token=REDACTED#access_token=REDACTED",
+            ),
+            ("locked by ann@build7: ok", "locked by ann@build7: ok"),
+            (
+                "registry:5000/image@sha256:0a",
+                "registry:5000/image@sha256:0a",
+            ),
         ] {
             assert_eq!(redacted(text), shown);
             assert_eq!(mask(text).len(), text.len());

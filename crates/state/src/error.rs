@@ -16,11 +16,14 @@ pub enum StateError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Another lock owner has the lock.
-    #[error("the state in {place} is locked{}; wait until the lock is released, and try again", holder(.info.as_deref()))]
+    #[error("the state in {place} is locked{}; wait until the lock is released, and try again{}", holder(.info.as_deref()), way_out(.info.as_deref()))]
     Locked {
         place: String,
         info: Option<Box<LockInfo>>,
     },
+    /// The lock owner ended on this machine, and another store has the records of what it did.
+    #[error("the state in {place} is locked{}. The process that acquired the lock has ended, and this workspace has no record of what that process did: objects that it created may be missing in the state. Run flightdeck in the workspace where it ran; it takes the lock over and writes the outcomes. Without that workspace, look for such objects first, and then run `flightdeck force-unlock {}`", holder(Some(.info)), .info.id)]
+    Abandoned { place: String, info: Box<LockInfo> },
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
         what: &'static str,
@@ -228,6 +231,16 @@ fn stays_locked(id: Option<&str>) -> String {
     id.map_or_else(String::new, |id| {
         format!(". The state stays locked; run `flightdeck force-unlock {id}` to remove the lock")
     })
+}
+
+fn way_out(info: Option<&LockInfo>) -> String {
+    match info {
+        Some(info) if !info.id.is_empty() => format!(
+            "; if its owner cannot release it any more, run `flightdeck force-unlock {}`",
+            info.id
+        ),
+        _ => String::new(),
+    }
 }
 
 fn holder(info: Option<&LockInfo>) -> String {

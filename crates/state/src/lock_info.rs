@@ -8,6 +8,9 @@ use statefile::LockInfo;
 /// Prefix of the process identity in lock info.
 const PROCESS: &str = "process";
 
+/// Operation that changes neither objects nor the state.
+const PLAN: &str = "OperationTypePlan";
+
 /// Lock info of this process for `operation`.
 pub fn lock_info(operation: &str) -> LockInfo {
     let holder = this_process(operation);
@@ -64,8 +67,14 @@ pub(super) fn owner_has_ended(info: &LockInfo) -> bool {
     })
 }
 
+/// Returns true if the lock owner changed nothing, or if it is one of the recorded owners of the
+/// workspace lock.
+pub(super) fn is_known(info: &LockInfo, recorded: &[LockHolder]) -> bool {
+    info.operation == PLAN || recorded.iter().any(|owner| owner_text(owner) == info.info)
+}
+
 #[cfg(test)]
-pub(crate) use tests::of_the_dead;
+pub(crate) use tests::{dead_owner, of_the_dead};
 
 #[cfg(test)]
 mod tests {
@@ -74,8 +83,8 @@ mod tests {
     use super::*;
     use model::process::ProcessIdentity;
 
-    /// Lock of a process that has ended.
-    pub(crate) fn of_the_dead() -> LockInfo {
+    /// Process that has ended.
+    pub(crate) fn dead_owner() -> LockHolder {
         let mut child = std::process::Command::new("sleep")
             .arg("1000")
             .spawn()
@@ -83,20 +92,24 @@ mod tests {
         let was = ProcessIdentity::of(child.id()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        let info = owner_text(&LockHolder {
+        LockHolder {
             pid: was.pid,
             start_time: was.start_time,
             ..this_process("")
-        });
+        }
+    }
+
+    /// Lock of a process that has ended.
+    pub(crate) fn of_the_dead(owner: &LockHolder) -> LockInfo {
         LockInfo {
-            info,
+            info: owner_text(owner),
             ..lock_info("OperationTypeApply")
         }
     }
 
     #[test]
     fn lock_owner_is_dead_only_if_it_ran_on_this_boot_of_this_machine() {
-        let gone = of_the_dead();
+        let gone = of_the_dead(&dead_owner());
         assert!(owner_has_ended(&gone));
         assert!(!owner_has_ended(&lock_info("x")), "this one runs");
         let with = |from: &str, to: &str| LockInfo {

@@ -1,8 +1,9 @@
 //! Options of backend locks (`-lock`, `-lock-timeout`), and the wait for a lock that another owner
 //! has.
 
-use super::lock_info::owner_has_ended;
+use super::lock_info::{is_known, owner_has_ended};
 use super::{StateError, StateManager};
+use model::LockHolder;
 use statefile::LockInfo;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -79,10 +80,13 @@ impl<'a> LockWait<'a> {
         Self::new(Duration::ZERO, &|_| ())
     }
 
+    /// Takes the lock. Removes that of a process that has ended, if it made a plan only, or if it
+    /// is one of the `recorded` owners: the store then knows what it did.
     pub(super) async fn lock(
         &self,
         home: &dyn StateManager,
         info: LockInfo,
+        recorded: &[LockHolder],
     ) -> Result<(), StateError> {
         let until = Instant::now() + self.timeout;
         let mut pause = FIRST_PAUSE;
@@ -91,6 +95,12 @@ impl<'a> LockWait<'a> {
             let locked = home.lock(info.clone()).await;
             let left = until.saturating_duration_since(Instant::now());
             match locked {
+                Err(StateError::Locked {
+                    place,
+                    info: Some(info),
+                }) if !taken && owner_has_ended(&info) && !is_known(&info, recorded) => {
+                    return Err(StateError::Abandoned { place, info });
+                }
                 // Only once: the next owner found would have taken the lock since.
                 Err(StateError::Locked {
                     info: Some(holder), ..

@@ -132,7 +132,9 @@ impl StateOfRecord {
             return Ok(Vec::new());
         }
         let home = self.state_manager();
-        patience.lock(&*home, info).await?;
+        let takeovers = self.copy.takeovers().await?.into_iter();
+        let recorded: Vec<_> = takeovers.map(|(_, before, _)| before).collect();
+        patience.lock(&*home, info, &recorded).await?;
         let agreed = self.reconcile(&*home).await;
         // The copy may be used only after the reconciliation.
         if agreed.is_ok() {

@@ -429,12 +429,12 @@ fn displayed(words: &[Word], pattern: &str) -> String {
     {
         return pattern.to_owned();
     }
-    let word = |word: &Word| match word.value() {
-        Some(text) if text.contains(|c: char| !is_plain(c)) || text.is_empty() => {
+    let word = |word: &Word| match word.shown() {
+        text if word.0.len() == 1 && word.value().is_none() => text,
+        text if text.contains(|c: char| !is_plain(c)) || text.is_empty() => {
             format!("'{}'", text.replace('\'', "'\\''"))
         }
-        Some(text) => text,
-        None => "(known later)".to_owned(),
+        text => text,
     };
     let words: Vec<String> = words.iter().map(word).collect();
     words.join(" ")

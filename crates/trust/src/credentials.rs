@@ -2,7 +2,7 @@
 //! them only with trust, because the configuration decides where its values go.
 
 /// Beginnings of the names of credentials and of settings beside them.
-const PREFIXES: [&str; 43] = [
+const PREFIXES: [&str; 47] = [
     "AWS_",
     "TF_TOKEN_",
     "ARM_",
@@ -46,10 +46,14 @@ const PREFIXES: [&str; 43] = [
     "SUDO_",
     "ANSIBLE_VAULT",
     "FLIGHTDECK_",
+    "TF_HTTP_",
+    "TF_ENCRYPTION",
+    "PG_CONN_STR",
+    "DATABASE_URL",
 ];
 
 /// Endings of the names of credentials.
-const SUFFIXES: [&str; 16] = [
+const SUFFIXES: [&str; 18] = [
     "TOKEN",
     "API_KEY",
     "APIKEY",
@@ -66,6 +70,8 @@ const SUFFIXES: [&str; 16] = [
     "PASSPHRASE",
     "ASKPASS",
     "_COOKIE",
+    "_PROXY",
+    "_DSN",
 ];
 
 /// Returns true for the name of a variable that holds credentials by its usual meaning.
@@ -100,6 +106,9 @@ mod tests {
             "FLIGHTDECK_STORE_KEY",
             "SSH_AUTH_SOCK",
             "SLACK_CLIENT_SECRET",
+            "TF_HTTP_PASSWORD",
+            "TF_ENCRYPTION",
+            "HTTPS_PROXY",
         ] {
             assert!(is_credential(name), "{name}");
         }

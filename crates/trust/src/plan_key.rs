@@ -16,7 +16,10 @@ const UNSIGNED: &str = "unsigned";
 /// Refusal of a plan file or of a key.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PlanKeyError {
-    #[error("{VARIABLE} is too short: give it at least {MIN_LENGTH} characters of a random text")]
+    #[error(
+        "{VARIABLE} is empty or too short: give it at least {MIN_LENGTH} characters of a random \
+         text, or unset it"
+    )]
     Short,
     #[error("cannot read or write the key in {}: {why}; check its permissions", path.display())]
     File { path: PathBuf, why: String },
@@ -71,7 +74,6 @@ impl PlanKeys {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, PlanKeyError> {
         let shared = variable(VARIABLE).map(|key| key.trim().to_owned());
-        let shared = shared.filter(|key| !key.is_empty());
         if shared.as_ref().is_some_and(|key| key.len() < MIN_LENGTH) {
             return Err(PlanKeyError::Short);
         }
@@ -114,17 +116,18 @@ impl PlanKeys {
     ///
     /// # Errors
     /// The content was changed, or is not signed with the shared key.
-    pub fn check(&self, content: &[u8], signature: &str) -> Result<(), PlanKeyError> {
+    pub fn check(&self, content: &[u8], signature: &str) -> Result<bool, PlanKeyError> {
         let (id, tag) = signature.split_once(' ').unwrap_or((signature, ""));
         let mut keys = self.shared.iter().chain(&self.own);
         let Some(key) = keys.find(|key| key.id == id) else {
             return match self.shared {
                 Some(_) => Err(PlanKeyError::OtherKey),
-                None => Ok(()),
+                None => Ok(false),
             };
         };
         let tag = hex::decode(tag).unwrap_or_default();
-        hmac::verify(&key.key, content, &tag).map_err(|_| PlanKeyError::Changed)
+        let verified = hmac::verify(&key.key, content, &tag);
+        verified.map(|()| true).map_err(|_| PlanKeyError::Changed)
     }
 }
 

@@ -30,19 +30,20 @@ pub(crate) fn fragments(text: &str) -> Vec<String> {
     out
 }
 
-/// Programs that execute neither a file nor their input, whatever their arguments are.
-const READERS: [&str; 22] = [
-    "echo", "printf", "grep", "egrep", "fgrep", "cat", "head", "tail", "wc", "cut", "tr", "jq",
-    "ls", "stat", "test", "[", "true", "false", ":", "sleep", "exit", "date",
+/// Programs that execute neither a file nor their input, and evaluate none of their arguments.
+const READERS: [&str; 17] = [
+    "echo", "grep", "egrep", "fgrep", "cat", "head", "tail", "wc", "cut", "tr", "jq", "ls", "stat",
+    "true", "false", "sleep", "exit",
 ];
 
 /// Programs of a shell text that executes no file of a workspace, because it runs only programs
 /// that read. `None` if it can run others. The files that it reads may change from run to run, such
 /// as a record of what a deploy changes.
 pub(crate) fn programs_that_read(text: &str) -> Option<Vec<String>> {
-    // Commands in quotes, and words that end at a text instead of a quote.
-    let unsupported = ["\"$(", "<<", "$'", "$\"", "`", "#"];
-    if unsupported.iter().any(|part| text.contains(part)) {
+    // Expansions that are evaluated, commands in quotes, and words that end in another way.
+    let unsupported = ["${", "$((", "$[", "\"$(", "<<", "$'", "$\"", "`", "#"];
+    let is_plain = |c: char| matches!(c, ' '..='~' | '\n' | '\t');
+    if !text.chars().all(is_plain) || unsupported.iter().any(|part| text.contains(part)) {
         return None;
     }
     let (mut programs, mut word) = (Vec::new(), String::new());
@@ -58,8 +59,12 @@ pub(crate) fn programs_that_read(text: &str) -> Option<Vec<String>> {
             (None, c) if SEPARATORS.contains(c) => {
                 if is_command && !word.is_empty() {
                     READERS.contains(&word.as_str()).then_some(())?;
-                    programs.push(word.clone());
+                    programs.push(std::mem::take(&mut word));
                     is_command = false;
+                }
+                // The word behind it would be a file, and the next one the program.
+                if is_command && "<>".contains(c) {
+                    return None;
                 }
                 word.clear();
                 is_command |= ";|&(\n{}".contains(c);
@@ -71,10 +76,7 @@ pub(crate) fn programs_that_read(text: &str) -> Option<Vec<String>> {
         READERS.contains(&word.as_str()).then_some(())?;
         programs.push(word);
     }
-    // `-v NAME` of these evaluates the subscripts in a name.
-    let evaluates = |program: &String| ["test", "[", "printf"].contains(&program.as_str());
-    let is_evaluated = text.contains("-v") && programs.iter().any(evaluates);
-    (quote.is_none() && !is_evaluated).then_some(programs)
+    quote.is_none().then_some(programs)
 }
 
 /// Splits a shell text into words without quotes. Unlike a shell it accepts a missing quote.
@@ -105,7 +107,8 @@ fn words(text: &str) -> Vec<String> {
                     }
                 }
                 is_quoted = false;
-                is_target |= c == '>';
+                // `>(…)` runs a command.
+                is_target = c == '>' || (is_target && c != '(');
             }
             (_, c) => word.push(c),
         }
@@ -142,7 +145,7 @@ mod tests {
         for text in [
             hook,
             "cat ./state.json",
-            "test -f ready && exit 0; sleep 1",
+            "grep -q x ready && exit 0; sleep 1",
             "[ \"$(x)\" ]",
             "echo a\\;./b",
             "! grep x f",
@@ -178,6 +181,19 @@ mod tests {
             "echo >&2 x; { ./run; }",
             "cat f |& ./run",
             "test -v $(cat f)",
+            ">true ./run",
+            ">>cat . ./run",
+            "echo a|>cat ./run",
+            "true && >cat ./run",
+            "2>cat ./run",
+            "echo\r./run",
+            "echo \"${x%'\"'}\"; ./run; echo \"${x%'\"'}\"",
+            "printf \"-\"v \"a[\\$(./run)]\" x",
+            "[ -\\v \"a[\\$(./run)]\" ]",
+            ": \"${x:=\\$(./run)}\"; echo \"${x@P}\"",
+            "echo $((cat))",
+            "echo \"${ ./run; }\"",
+            "echo x > >(./run)",
         ] {
             assert_eq!(programs_that_read(text), None, "{text}");
         }
@@ -204,6 +220,8 @@ mod tests {
             ("`./creds`", "./creds"),
             ("A=1 B=2 ./a=b.sh", "./a=b.sh"),
             ("x --file=./f", "./f"),
+            ("tee >(./run)", "./run"),
+            ("echo x > >(./run)", "./run"),
             ("'./open quote", "./open quote"),
         ] {
             let found = fragments(text);

@@ -5,7 +5,7 @@ use crate::executed::base_name;
 
 /// Programs that run a script or another program from their arguments, and words of a shell before
 /// a command.
-const RUNNERS: [&str; 93] = [
+const RUNNERS: [&str; 131] = [
     "sh",
     "bash",
     "dash",
@@ -99,6 +99,44 @@ const RUNNERS: [&str; 93] = [
     "xvfb-run",
     "dbus-run-session",
     "gosu",
+    "git",
+    "tar",
+    "split",
+    "tmux",
+    "screen",
+    "sqlite3",
+    "psql",
+    "mysql",
+    "vim",
+    "vi",
+    "ed",
+    "ex",
+    "emacs",
+    "less",
+    "man",
+    "rsync",
+    "crontab",
+    "at",
+    "batch",
+    "m4",
+    "java",
+    "go",
+    "cargo",
+    "npm",
+    "npx",
+    "yarn",
+    "pnpm",
+    "scp",
+    "sftp",
+    "ansible",
+    "ansible-playbook",
+    "terraform",
+    "tofu",
+    "ld.so",
+    "rlwrap",
+    "expect",
+    "lxc-attach",
+    "entr",
 ];
 /// Words of a shell after which a command follows.
 const KEYWORDS: [&str; 9] = [
@@ -154,6 +192,15 @@ impl Word {
         let text = |part: &Part| match part {
             Part::Fixed(text) | Part::Open(Some(text)) => text.clone(),
             Part::Open(None) => "$_".to_owned(),
+        };
+        self.0.iter().map(text).collect()
+    }
+
+    /// The word for a person, with a note in place of each part that is not known.
+    pub(crate) fn shown(&self) -> String {
+        let text = |part: &Part| match part {
+            Part::Fixed(text) | Part::Open(Some(text)) => text.clone(),
+            Part::Open(None) => "(known later)".to_owned(),
         };
         self.0.iter().map(text).collect()
     }
@@ -381,8 +428,10 @@ pub(crate) fn runner(program: &str) -> Option<&str> {
     let is_version = |c: char| c.is_ascii_digit() || c == '.';
     let name = base_name(program);
     let without = name.trim_end_matches(is_version);
-    let name = if program == "." { "source" } else { without };
-    RUNNERS.contains(&name).then_some(name)
+    let name = if program == "." { "source" } else { name };
+    [name, without]
+        .into_iter()
+        .find(|name| RUNNERS.contains(name))
 }
 
 /// Returns true for a shell, whose texts have a known syntax.
@@ -489,6 +538,9 @@ mod tests {
             ("sh|-c|for c in @x#; do $c; done", false),
             ("perl|-e|1|@x", false),
             ("bash|--rcfile|@x|-i", false),
+            ("git|-c|alias.x=!@y#|x", false),
+            ("tar|--checkpoint-action=exec=@x", false),
+            ("sqlite3|:memory:|.shell @x", false),
         ] {
             assert_eq!(varies_in_data_only(&words(text)), expected, "{text}");
         }

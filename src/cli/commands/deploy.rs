@@ -42,13 +42,19 @@ impl Verb {
     }
 }
 
+/// Text of a plan file.
+struct PlanText {
+    text: String,
+    /// The caller gave the digest of this text.
+    is_digest_known: bool,
+}
+
 /// A deploy to run, and the confirmation it needs.
 struct DeployCommand {
     verb: Verb,
     /// Number or name of a stage, or the name of a plan file.
     stage: Option<String>,
-    /// Text of the plan file.
-    plan: Option<String>,
+    plan: Option<PlanText>,
     choice: Choice,
     /// Saved selection to load into the stage.
     selection: Option<String>,
@@ -276,7 +282,11 @@ async fn stage_to_apply(
     let mut summary = match &approved.stage {
         Some(wanted) => {
             let id = match &approved.plan {
-                Some(text) => engine.import_stage(text.clone()).await?,
+                Some(plan) => {
+                    engine
+                        .import_stage(plan.text.clone(), plan.is_digest_known)
+                        .await?
+                }
                 None => find(wanted, session).await?,
             };
             let request = request(&approved.choice, None)?;
@@ -388,11 +398,14 @@ async fn apply(
 }
 
 /// Reads the plan file if a file is named. As in Terraform, an existing file is a saved plan.
-fn plan_file(wanted: Option<&str>, digest: Option<&str>) -> Result<Option<String>, CliError> {
+fn plan_file(wanted: Option<&str>, digest: Option<&str>) -> Result<Option<PlanText>, CliError> {
     let file = wanted.map(Path::new).filter(|file| file.is_file());
     let text = file.map(super::show::read).transpose()?;
     let Some(digest) = digest else {
-        return Ok(text);
+        return Ok(text.map(|text| PlanText {
+            text,
+            is_digest_known: false,
+        }));
     };
     let Some((file, text)) = file.zip(text) else {
         return Err(CliError::usage("--digest needs a plan file")
@@ -409,7 +422,10 @@ fn plan_file(wanted: Option<&str>, digest: Option<&str>) -> Result<Option<String
         ))
         .hint("apply the file whose digest you know, or plan again"));
     }
-    Ok(Some(text))
+    Ok(Some(PlanText {
+        text,
+        is_digest_known: true,
+    }))
 }
 
 /// Finds a stage by number or name.

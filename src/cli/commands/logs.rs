@@ -99,7 +99,7 @@ fn show(out: &mut Output, row: &LogRow) {
     out.line(&format!(
         "{} {level} {}  {module}{}",
         format_local(line.at),
-        line.plugin,
+        safe(&line.plugin.to_string()),
         safe_lines(&line.text)
     ));
 }

@@ -38,6 +38,10 @@ pub struct RunRecord {
     pub directory: PathBuf,
     /// File with the configurations.
     pub config: Option<PathBuf>,
+    /// SHA-256 of that file, in hexadecimal: with another content, the provider may not find the
+    /// objects.
+    #[serde(default)]
+    pub config_digest: Option<String>,
     pub prefix: String,
     pub pid: u32,
     pub objects: Vec<ObjectRecord>,

@@ -5,7 +5,7 @@ use super::changed_files::WatchedFiles;
 use super::lock::Locks;
 use crate::error::EngineError;
 use crate::stage::change::Stage;
-use crate::stage::plan_json::Surroundings;
+use crate::stage::encoding::StageFile;
 use crate::stage::prior::ResolvedProviders;
 use crate::workspace_store::WorkspaceStore;
 use model::bus::Bus;
@@ -75,7 +75,7 @@ pub struct Operations {
     /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
     pub(super) partial_plan: Mutex<Option<serde_json::Value>>,
     /// Stage of a plan file, with what the file shows of its surroundings.
-    pub(super) imported: Mutex<Option<(StageId, Surroundings)>>,
+    pub(super) imported: Mutex<Option<(StageId, StageFile)>>,
     pub(super) switches: Arc<Mutex<Option<Switches>>>,
     /// Plugins stop as soon as the current or next command does not need them.
     is_last: AtomicBool,

@@ -7,6 +7,7 @@ use super::staging::join_limited;
 use super::stale_check::Purpose;
 use crate::error::{EngineError, NotFound};
 use crate::provider_resolution;
+use crate::stage::change::Stage;
 use crate::stage::config_json::Configuration;
 use crate::stage::encoding::StageCodecError;
 use crate::stage::external_inputs::{self};
@@ -14,10 +15,10 @@ use crate::stage::plan_json::{self, Surroundings};
 use crate::stage::{encoding, select, show};
 use model::mutex::lock;
 use model::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use store::outputs;
-use store::records::StageRecord;
+use store::records::{StageRecord, State};
 
 /// Content of a state file.
 #[derive(Debug)]
@@ -297,8 +298,15 @@ impl Operations {
     }
 
     /// Adds the stage of a plan file to the store; returns its number here.
-    pub async fn import_stage(&self, text: String) -> Result<StageId, EngineError> {
+    pub async fn import_stage(
+        &self,
+        text: String,
+        is_digest_known: bool,
+    ) -> Result<StageId, EngineError> {
         let file = self.read_plan_file(text).await?;
+        if !file.is_signed() && !is_digest_known {
+            self.diagnose(unsigned_warning());
+        }
         let store = self.memory.store();
         // The same stage is not stored twice.
         let here = match store.stage(file.id()).await? {
@@ -313,7 +321,7 @@ impl Operations {
                 id
             }
         };
-        *lock(&self.imported) = Some((id, file.surroundings().clone()));
+        *lock(&self.imported) = Some((id, file));
         Ok(id)
     }
 
@@ -322,11 +330,14 @@ impl Operations {
     pub(super) async fn check_surroundings(&self, staged: &Staged) -> Result<(), EngineError> {
         let imported = lock(&self.imported).clone();
         let of_stage = imported.filter(|(id, _)| *id == staged.stage.id);
-        let Some((_, shown)) = of_stage else {
+        let Some((_, file)) = of_stage else {
             return Ok(());
         };
+        if !file.is_signed() && !has_objects_of(&self.state().await?, &staged.stage) {
+            return Err(StageCodecError::Contradiction("list of former objects").into());
+        }
         let now = self.redacted_surroundings(staged).await?;
-        match now.difference(&shown) {
+        match now.difference(file.surroundings()) {
             Some(part) => Err(StageCodecError::Contradiction(part).into()),
             None => Ok(()),
         }
@@ -375,4 +386,54 @@ impl Operations {
         });
         Ok(selection)
     }
+}
+
+fn unsigned_warning() -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        summary: "The plan file is not signed".to_owned(),
+        detail:
+            "No key that is known here signed it. Its operations agree with this configuration and \
+         state, but parts that are only shown, such as commands, reasons and former values, can be \
+         edited. Give both jobs the same FLIGHTDECK_PLAN_KEY, or apply with --digest"
+                .to_owned(),
+        address: None,
+        range: None,
+        snippet: None,
+        intent: None,
+        further: None,
+    }
+}
+
+/// Returns true if the state has the former object of each change, by its id.
+fn has_objects_of(state: &State, stage: &Stage) -> bool {
+    let recorded = state.objects.iter();
+    let recorded =
+        recorded.map(|object| ((object.address.as_str(), object.deposed.as_str()), object));
+    let recorded: HashMap<_, _> = recorded.collect();
+    stage.changes.iter().all(|change| {
+        let is_changed = matches!(change.action(), Action::Update | Action::Forget)
+            || change.action().destroys();
+        if !is_changed || change.importing().is_some() {
+            return true;
+        }
+        let address = change
+            .previous
+            .as_ref()
+            .unwrap_or(&change.address)
+            .to_string();
+        let deposed = change.deposed.as_deref().unwrap_or_default();
+        let Some(object) = recorded.get(&(address.as_str(), deposed)) else {
+            return false;
+        };
+        let values = serde_json::from_str::<serde_json::Value>(&object.attributes);
+        let id = values
+            .ok()
+            .and_then(|values| values["id"].as_str().map(str::to_owned));
+        let shown = change.before.value.clone().unmark_deep().0;
+        let shown = shown
+            .as_map()
+            .and_then(|all| all.get("id")?.as_str().map(str::to_owned));
+        id.is_none() || shown.is_none() || id == shown
+    })
 }

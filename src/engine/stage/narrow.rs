@@ -3,18 +3,19 @@
 //! resources are excluded. A destroy uses the recorded dependencies the other way: it includes
 //! dependents only. Pure.
 
+mod recorded;
+
 use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::select;
 use super::steps;
 use graph::Step;
-use lang::addr::{
-    AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance, ModulePath, Target,
-};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModulePath, Target};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use model::{ConfigKey, StageMode};
+use recorded::Dependencies;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use workspace::provider_addr::{self};
 
@@ -325,97 +326,4 @@ fn destroy_needs(
         .iter()
         .flat_map(|expr| nodes.of_expr(module, expr));
     Some(provider.into_iter().chain(forbids).collect())
-}
-
-/// Dependencies as recorded in the state.
-struct Dependencies<'s> {
-    nodes: &'s Nodes,
-    all: BTreeMap<AbsInstance, BTreeSet<&'s str>>,
-    of_resource: HashMap<String, Vec<AbsInstance>>,
-    dependents: HashMap<&'s str, Vec<AbsInstance>>,
-}
-
-impl<'s> Dependencies<'s> {
-    fn new(nodes: &'s Nodes, prior: &'s PriorState) -> Self {
-        let mut web = Self {
-            nodes,
-            all: BTreeMap::new(),
-            of_resource: HashMap::new(),
-            dependents: HashMap::new(),
-        };
-        for (resource, instances) in &prior.resources {
-            for (key, objects) in instances {
-                let instance = resource.instance(key.clone());
-                let objects = objects.current.iter().chain(&objects.deposed);
-                let needs: BTreeSet<&str> = objects
-                    .flat_map(|o| o.dependencies.iter().map(String::as_str))
-                    .collect();
-                needs
-                    .iter()
-                    .for_each(|on| web.dependents.entry(on).or_default().push(instance.clone()));
-                web.of_resource
-                    .entry(resource.config().to_string())
-                    .or_default()
-                    .push(instance.clone());
-                web.all.insert(instance, needs);
-            }
-        }
-        web
-    }
-
-    fn with_dependencies(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
-        let mut queue: Vec<AbsInstance> = seen.iter().cloned().collect();
-        // Instances of one resource mostly have the same dependencies, so each is followed once per
-        // module instance.
-        let mut looked: HashSet<(&str, ModuleInstance)> = HashSet::new();
-        while let Some(instance) = queue.pop() {
-            for on in self.all.get(&instance).into_iter().flatten() {
-                if looked.insert((on, instance.module.clone())) {
-                    let all = self.of_resource.get(*on).into_iter().flatten();
-                    let stays = |other: &&AbsInstance| !self.in_other_instances(&instance, other);
-                    add_reachable(&mut seen, &mut queue, all.filter(stays));
-                }
-            }
-        }
-        seen
-    }
-
-    fn with_dependents(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
-        let mut queue: Vec<AbsInstance> = seen.iter().cloned().collect();
-        let mut looked: HashSet<AbsResource> = HashSet::new();
-        while let Some(instance) = queue.pop() {
-            // Recorded dependencies name resources, so one instance of a resource finds all its
-            // dependents.
-            if looked.insert(instance.abs()) {
-                let config = instance.config().to_string();
-                let all = self.dependents.get(config.as_str()).into_iter().flatten();
-                let depends = |other: &&AbsInstance| !self.in_other_instances(&instance, other);
-                add_reachable(&mut seen, &mut queue, all.filter(depends));
-            }
-        }
-        seen
-    }
-}
-
-impl Dependencies<'_> {
-    /// Returns true if two objects are in different instances of one module that do not depend on
-    /// each other. Objects of nested modules count as dependencies and dependents of all instances,
-    /// as in OpenTofu.
-    fn in_other_instances(&self, a: &AbsInstance, b: &AbsInstance) -> bool {
-        let path = b.module.path();
-        let same_module = a.module != b.module && a.module.path() == path;
-        same_module && self.nodes.shared_instance(&a.module, &path) == a.module
-    }
-}
-
-fn add_reachable<'a>(
-    seen: &mut BTreeSet<AbsInstance>,
-    queue: &mut Vec<AbsInstance>,
-    to: impl Iterator<Item = &'a AbsInstance>,
-) {
-    for other in to {
-        if seen.insert(other.clone()) {
-            queue.push(other.clone());
-        }
-    }
 }

@@ -268,14 +268,17 @@ fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)
     all
 }
 
+/// Returns false for an object that another tool wrote: it has dependencies, but no needs.
+pub fn has_recorded_needs(object: &StateObject) -> bool {
+    !object.needs.is_empty() || object.dependencies.is_empty()
+}
+
 /// Returns the recorded data of an object other than its values. Its needs count as not recorded if
 /// it has dependencies but no needs.
 pub fn recorded(object: &StateObject) -> Recorded {
-    // States of other tools record dependencies, but no needs.
-    let has_needs = !object.needs.is_empty() || object.dependencies.is_empty();
     Recorded {
         dependencies: object.dependencies.iter().cloned().collect(),
-        needs: has_needs.then(|| object.needs.iter().cloned().collect()),
+        needs: has_recorded_needs(object).then(|| object.needs.iter().cloned().collect()),
         tainted: object.tainted,
     }
 }

@@ -6,8 +6,9 @@ mod closure;
 
 use super::change::{Change, Stage};
 use super::needs::Needs;
+use closure::DependencyGraph;
 pub use closure::changed_needs;
-use closure::{DependencyGraph, keys};
+pub(super) use closure::keys;
 use lang::addr::{AbsInstance, ModulePath, Target};
 use model::{Action, Select, Selection};
 use std::collections::{BTreeSet, HashMap};

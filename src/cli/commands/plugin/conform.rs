@@ -17,6 +17,7 @@ use engine::error::EngineError;
 use engine::handle::{ConformRequest, Engine};
 use model::settings::Access;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 pub(super) async fn run(args: ConformArgs, out: &mut Output) -> CommandResult {
@@ -93,15 +94,25 @@ fn given(path: Option<&Path>) -> Result<Option<Given>, CliError> {
     let Some(path) = path else {
         return Ok(None);
     };
-    let shown = safe_path(path);
-    let failed = |why: &dyn std::fmt::Display| {
-        CliError::io(format!("cannot read the configuration {shown}: {why}"))
-    };
-    // Reading a pipe or a device could block without end.
-    let bytes = fsroot::read_regular(path).map_err(|error| failed(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| failed(&error))?;
+    let failed = |why: &dyn std::fmt::Display| unreadable(path, why);
+    let text = String::from_utf8(content(path)?).map_err(|error| failed(&error))?;
     let given = Given::parse(&path.display().to_string(), &text);
     given.map(Some).map_err(|error| failed(&error))
+}
+
+fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> CliError {
+    let shown = safe_path(path);
+    CliError::io(format!("cannot read the configuration {shown}: {why}"))
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, CliError> {
+    // Reading a pipe or a device could block without end.
+    fsroot::read_regular(path).map_err(|error| unreadable(path, &error))
+}
+
+/// SHA-256 of a file, in hexadecimal.
+fn digest(path: &Path) -> Result<String, CliError> {
+    Ok(hex::encode(Sha256::digest(content(path)?)))
 }
 
 /// Begins the records of the objects that a run creates.
@@ -121,6 +132,7 @@ fn records(plugin: &str, args: &ConformArgs) -> Result<Records, CliError> {
         executable: is_path.then(|| absolute(Path::new(plugin))).transpose()?,
         directory: std::env::current_dir().map_err(|error| failed(&error))?,
         config: args.config.as_deref().map(absolute).transpose()?,
+        config_digest: args.config.as_deref().map(digest).transpose()?,
         prefix: args.prefix.clone(),
         pid: std::process::id(),
         ..RunRecord::default()

@@ -221,7 +221,7 @@ async fn plan_file_of_an_earlier_configuration_contains_it() {
     let state = "terraform.tfstate";
     std::fs::copy(dir.path().join(state), copy.path().join(state)).expect("copied");
     let engine = super::engine(copy.path()).await;
-    let imported = engine.import_stage(file).await.expect("a stage");
+    let imported = engine.import_stage(file, false).await.expect("a stage");
     deploy(&engine, imported).await;
     assert_eq!(inputs(&engine).await, after_first);
     engine.shutdown().await;

@@ -36,6 +36,11 @@ pub enum StageCodecError {
     )]
     Contradiction(&'static str),
     #[error(
+        "the plan file has the configuration of an earlier deploy, and no key that is known here \
+         signed it; give both jobs the same FLIGHTDECK_PLAN_KEY, or plan again here"
+    )]
+    UnsignedConfiguration,
+    #[error(
         "the plan file is stage #{0} of this workspace with other operations, so it was changed \
          after it was written; plan again"
     )]

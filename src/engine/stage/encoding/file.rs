@@ -10,15 +10,17 @@ use super::read::restore_to_show;
 use crate::stage::change::Stage;
 use crate::stage::plan_json::Surroundings;
 use crate::stage::show::redacted_summary;
+use crate::stage::steps;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use model::secrets::Secrets;
-use model::{StageId, StageSummary};
+use model::{StageId, StageMode, StageSummary};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 use store::records::{CompressedJson, StageRecord};
@@ -31,6 +33,10 @@ const TITLE: &str = "flightdeck plan ";
 const LAYOUT: u32 = 3;
 /// Version of the layout that was one JSON text.
 const JSON_LAYOUT: u32 = 2;
+/// A small file may have this many bytes of content, and a larger one this many for each of its
+/// own.
+const MIN_LIMIT: u64 = 16 << 20;
+const MAX_RATIO: u64 = 200;
 /// Maximum size of the content, in bytes, so that a small file cannot fill the memory.
 const MAX_CONTENT: u64 = 1 << 30;
 
@@ -42,6 +48,7 @@ pub struct StageFile {
     stage: Stage,
     surroundings: Surroundings,
     summary: StageSummary,
+    is_signed: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,20 +105,31 @@ impl StageFile {
         let (Some(signature), Some(body), None) = (signature, body, lines.next()) else {
             return Err(StageCodecError::DamagedFile);
         };
-        keys.check(signed(body).as_bytes(), signature)?;
+        let is_signed = keys.check(signed(body).as_bytes(), signature)?;
         let packed = STANDARD.decode(body);
         let packed = packed.map_err(|_| StageCodecError::DamagedFile)?;
-        let unpacking = ZlibDecoder::new(packed.as_slice()).take(MAX_CONTENT);
+        let limit = MIN_LIMIT
+            .max(MAX_RATIO * packed.len() as u64)
+            .min(MAX_CONTENT);
+        let unpacking = ZlibDecoder::new(packed.as_slice()).take(limit);
         let content = serde_json::from_reader(std::io::BufReader::new(unpacking));
-        Self::new(content.map_err(|_| StageCodecError::DamagedFile)?)
+        Self::new(
+            content.map_err(|_| StageCodecError::DamagedFile)?,
+            is_signed,
+        )
     }
 
-    fn new(content: Content) -> Result<Self, StageCodecError> {
+    fn new(content: Content, is_signed: bool) -> Result<Self, StageCodecError> {
         let mut record = content.stage;
         if config_digest(&record.snapshot) != record.config_digest {
             return Err(StageCodecError::Contradiction("configuration files"));
         }
         let stage = restore_to_show(&record)?;
+        check_operations(&stage)?;
+        // Otherwise the file would bring the configuration that is compared with it.
+        if stage.request.configuration_of.is_some() && !is_signed {
+            return Err(StageCodecError::UnsignedConfiguration);
+        }
         let summary = redacted_summary(&stage, &sensitive_values(&stage));
         record.mode = stage.request.mode;
         record.counts = summary.counts;
@@ -120,7 +138,14 @@ impl StageFile {
             stage,
             surroundings: content.surroundings,
             summary,
+            is_signed,
         })
+    }
+
+    /// Returns false if no key of this process signed the file, so that parts of it which are only
+    /// shown may be edited.
+    pub fn is_signed(&self) -> bool {
+        self.is_signed
     }
 
     /// Returns the summary for display.
@@ -174,6 +199,19 @@ impl StageFile {
     pub fn id(&self) -> StageId {
         self.record.id
     }
+}
+
+/// Refuses operations that no planning makes.
+fn check_operations(stage: &Stage) -> Result<(), StageCodecError> {
+    let mut ids = BTreeSet::new();
+    if !stage.changes.iter().all(|change| ids.insert(change.id())) {
+        return Err(StageCodecError::Contradiction("list of changes"));
+    }
+    let has_effect = stage.changes.iter().any(steps::has_effect);
+    if stage.request.mode == StageMode::RefreshOnly && has_effect {
+        return Err(StageCodecError::Contradiction("mode"));
+    }
+    Ok(())
 }
 
 /// Reads the keys of this process' user.

@@ -236,7 +236,7 @@ pub fn changed_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
 }
 
 /// Returns the addresses of an instance, and of its resource in each enclosing module instance.
-pub(super) fn keys(address: &AbsInstance) -> Vec<String> {
+pub fn keys(address: &AbsInstance) -> Vec<String> {
     let config = address.config();
     let within = address.module.enclosing();
     let resources = within.map(|module| config.within(&module).to_string());

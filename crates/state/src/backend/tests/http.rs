@@ -94,7 +94,7 @@ async fn lock_error_names_the_lock_owner_and_waits_up_to_the_timeout() {
     let tell = |text: String| told.lock().unwrap().push(text);
     let patience = LockWait::new(Duration::from_secs(300), &tell);
     let (locked, unlocked) = tokio::join!(
-        patience.lock(&home, info("ours")),
+        patience.lock(&home, info("ours"), &[]),
         home.force_unlock("theirs")
     );
     locked.unwrap();
@@ -155,15 +155,34 @@ async fn lock_is_acquired_when_its_response_was_lost() {
 async fn lock_of_a_dead_flightdeck_process_is_taken_over_with_a_notice() {
     let server = Server::start();
     let home = home(&server);
-    server.set_lock(&crate::lock_info::of_the_dead().to_line());
+    let owner = crate::lock_info::dead_owner();
+    let of_the_dead = crate::lock_info::of_the_dead(&owner);
+    server.set_lock(&of_the_dead.to_line());
     let told = Mutex::new(Vec::new());
     let tell = |text: String| told.lock().unwrap().push(text);
     let patience = LockWait::new(Duration::ZERO, &tell);
-    patience.lock(&home, info("ours")).await.unwrap();
+    // Another store has the records of what the process did.
+    let words = said(patience.lock(&home, info("ours"), &[]).await);
+    assert!(
+        words.contains("no record of what that process did"),
+        "{words}"
+    );
+    let records = [owner];
+    let locked = patience.lock(&home, info("ours"), &records).await;
+    locked.unwrap();
     assert!(server.lock().unwrap().contains("\"ID\":\"ours\""));
-    let told = told.into_inner().unwrap();
-    assert!(told[0].contains("removed the stale lock"), "{told:?}");
-    assert_eq!(server.methods(), ["LOCK", "UNLOCK", "LOCK"]);
+    let notice = told.lock().unwrap()[0].clone();
+    assert!(notice.contains("removed the stale lock"), "{notice}");
+    assert_eq!(server.methods(), ["LOCK", "LOCK", "UNLOCK", "LOCK"]);
+    // A plan leaves nothing behind.
+    home.unlock().await.unwrap();
+    let plan = LockInfo {
+        operation: "OperationTypePlan".to_owned(),
+        ..of_the_dead
+    };
+    server.set_lock(&plan.to_line());
+    let locked = patience.lock(&home, info("ours"), &[]).await;
+    locked.unwrap();
 }
 
 #[tokio::test]

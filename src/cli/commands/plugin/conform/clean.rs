@@ -1,9 +1,9 @@
 //! `flightdeck plugin conform --clean`: lists the objects that earlier runs may have left, and
 //! destroys them.
 
-use super::{choice, given};
+use super::{choice, digest, given};
 use crate::cli::commands::change_directory;
-use crate::cli::escape::safe;
+use crate::cli::escape::{safe, safe_path};
 use crate::cli::exit::{CliError, CommandResult, ERROR, OK, fields, report_problem};
 use crate::cli::options::ConformArgs;
 use crate::cli::output::Output;
@@ -156,7 +156,20 @@ async fn destroy(
     if !run.objects.iter().any(ObjectRecord::is_answered) {
         return Ok(Vec::new());
     }
-    let given = given(config.or(run.config.as_deref()))?;
+    let given = match (config, run.config.as_deref()) {
+        (None, Some(former)) => {
+            if run.config_digest.is_some() && run.config_digest != digest(former).ok() {
+                let name = safe_path(former);
+                return Err(CliError::missing(format!(
+                    "the configuration {name} of the run {} was changed or removed, so that the provider may not find the objects",
+                    safe(&run.name)
+                ))
+                .hint("restore the file, or name one with the same provider block by `--config FILE`"));
+            }
+            given(Some(former))?
+        }
+        (config, _) => given(config)?,
+    };
     // Relative paths in a configuration belong to the directory of the run.
     change_directory(&run.directory)?;
     let settings = settings("plugin conform", Access::ReadWrite, None)?;
