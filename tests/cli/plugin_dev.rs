@@ -110,4 +110,8 @@ fn workspace_that_does_not_use_the_provider_is_an_error() {
     let run = w.run(&[&WORDS[..], &["--once"]].concat()).expect(1);
     let said = "uses no provider named \"fake\"";
     assert!(run.stderr.contains(said), "{run:#?}");
+    // A failed build ends the command too.
+    w.write("provider/provider.sh", "mistake");
+    let run = w.run(&[&WORDS[..], &["--once"]].concat()).expect(1);
+    assert!(run.stderr.contains("failed: exit status: 1"), "{run:#?}");
 }

@@ -290,3 +290,34 @@ fn signal_ends_the_key_derivation_of_a_state() {
         assert!(run.stderr.contains("too long to derive"), "{run:#?}");
     }
 }
+
+#[test]
+fn refused_write_fails_the_deploy_which_nobody_cancelled() {
+    let server = Server::start();
+    let url = server.url("/s");
+    let object = |number: usize| {
+        let after = match number {
+            0 => String::new(),
+            _ => format!("depends_on = [terraform_data.o{}]", number - 1),
+        };
+        format!(
+            "resource \"terraform_data\" \"o{number}\" {{\n  {after}\n  provisioner \"local-exec\" {{\n    command = \"sleep 1\"\n  }}\n}}\n"
+        )
+    };
+    let objects: String = (0..6).map(object).collect();
+    let main = format!(
+        "terraform {{\n  backend \"http\" {{\n    address = {url:?}\n    retry_max = 0\n  }}\n}}\n{objects}"
+    );
+    let w = Workspace::new(&[("main.tf", main.as_str())]);
+    w.run(&["init"]).expect(0);
+    // Also the first write is refused.
+    server.trouble(
+        "POST",
+        &[Trouble::Code(403), Trouble::Code(403), Trouble::Code(403)],
+    );
+    let mut command = w.command(&["deploy", "--auto-approve"]);
+    let run = Run::from_command(command.env("FLIGHTDECK_STATE_EVERY_S", "1")).expect(5);
+    let shown = format!("{}{}", run.stdout, run.stderr);
+    assert!(shown.contains("Deploy #1 failed"), "{shown}");
+    assert!(shown.contains("not attempted"), "{shown}");
+}

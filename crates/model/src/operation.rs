@@ -204,7 +204,7 @@ impl OperationCounts {
             .map(|(n, what)| format!("{n} {what}"))
             .collect();
         if said.is_empty() {
-            "nothing to do".to_owned()
+            "no objects changed".to_owned()
         } else {
             said.join(", ")
         }

@@ -32,7 +32,7 @@ impl StateOfRecord {
         info: LockInfo,
     ) -> Result<Option<PathBuf>, StateError> {
         let home = self.state_manager();
-        home.lock(info).await?;
+        self.lock(&*home, info, &LockWait::no_wait()).await?;
         let settled = self.resolve_conflict_locked(with, &*home).await;
         StateError::combine_with_unlock(settled, home.unlock().await)
     }
@@ -128,6 +128,14 @@ impl StateOfRecord {
         // A text that cannot be read is saved too; it has no serial to exceed.
         let plain = self.decrypt(&place, text.clone()).await;
         let theirs = plain.and_then(|text| parsed(&place, &text)).ok().flatten();
+        let is_behind = |found: &State| {
+            found.lineage == copy.lineage && found.serial >= copy.serial && !is_blank(found)
+        };
+        // Without own changes, the record is only an earlier copy of the backend's state.
+        let lacks_changes = is_blank(&copy) || theirs.as_ref().is_some_and(is_behind);
+        if lacks_changes && !self.backend_is_behind().await? {
+            return Err(StateError::NoConflict { place });
+        }
         let theirs = theirs.map_or(0, |state| state.serial);
         let kept = self
             .save_discarded(Some(text).filter(|text| !text.is_empty()))

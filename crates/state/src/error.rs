@@ -21,6 +21,10 @@ pub enum StateError {
         place: String,
         info: Option<Box<LockInfo>>,
     },
+    #[error(
+        "the record of this workspace has nothing that the state in {place} lacks, so it cannot replace it; nothing was changed. `flightdeck state list` shows the state that is used"
+    )]
+    NoConflict { place: String },
     /// The lock owner ended on this machine, and another store has the records of what it did.
     #[error("the state in {place} is locked{}. The process that acquired the lock has ended, and this workspace has no record of what that process did: objects that it created may be missing in the state. Run flightdeck in the workspace where it ran; it takes the lock over and writes the outcomes. Without that workspace, look for such objects first, and then run `flightdeck force-unlock {}`", holder(Some(.info)), .info.id)]
     Abandoned { place: String, info: Box<LockInfo> },

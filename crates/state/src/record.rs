@@ -132,9 +132,7 @@ impl StateOfRecord {
             return Ok(Vec::new());
         }
         let home = self.state_manager();
-        let takeovers = self.copy.takeovers().await?.into_iter();
-        let recorded: Vec<_> = takeovers.map(|(_, before, _)| before).collect();
-        patience.lock(&*home, info, &recorded).await?;
+        self.lock(&*home, info, patience).await?;
         let agreed = self.reconcile(&*home).await;
         // The copy may be used only after the reconciliation.
         if agreed.is_ok() {
@@ -142,6 +140,19 @@ impl StateOfRecord {
             return agreed;
         }
         StateError::combine_with_unlock(agreed, home.unlock().await)
+    }
+
+    /// Takes the lock of a backend, also that of a process that has ended and whose records this
+    /// store has.
+    pub(super) async fn lock(
+        &self,
+        home: &dyn StateManager,
+        info: LockInfo,
+        patience: &LockWait<'_>,
+    ) -> Result<(), StateError> {
+        let takeovers = self.copy.takeovers().await?.into_iter();
+        let recorded: Vec<_> = takeovers.map(|(_, before, _)| before).collect();
+        patience.lock(home, info, &recorded).await
     }
 
     /// Writes the copy to the backend and releases the lock in every case.

@@ -256,6 +256,22 @@ async fn conflicting_states_are_kept_until_the_operator_chooses() {
 }
 
 #[tokio::test]
+async fn record_that_has_no_changes_never_replaces_the_state_of_the_backend() {
+    let w = Bench::new();
+    w.elsewhere(7, &["terraform_data.a"]);
+    let choose = || w.state.resolve_conflict(ConflictChoice::Record, info());
+    let refused = choose().await.unwrap_err().to_string();
+    assert!(refused.contains("nothing was changed"), "{refused}");
+    w.open().await;
+    w.state.close().await.unwrap();
+    // Another workspace has written since.
+    w.elsewhere(9, &["terraform_data.a", "terraform_data.theirs"]);
+    let text = fs::read_to_string(w.file()).unwrap();
+    choose().await.unwrap_err();
+    assert_eq!(fs::read_to_string(w.file()).unwrap(), text);
+}
+
+#[tokio::test]
 async fn missing_state_file_is_not_treated_as_an_empty_state() {
     let w = Bench::new();
     w.open().await;

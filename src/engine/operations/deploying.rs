@@ -304,9 +304,9 @@ impl Operations {
             recorder.store_changes_until(&done),
         );
         // A write that failed during the deploy is not repeated.
-        let unwritten = match periodic {
-            Ok(()) => self.write_back(switches).await.err(),
-            Err(error) => Some(error),
+        let (unwritten, is_stopped) = match periodic {
+            Ok(()) => (self.write_back(switches).await.err(), true),
+            Err((error, is_stopped)) => (Some(error), is_stopped),
         };
         let sources = &staged.loaded.sources;
         let diagnostics = convert_all(result.diagnostics.iter(), sources, self.pool.secrets());
@@ -316,7 +316,8 @@ impl Operations {
         }
         DeployEnd {
             operations: recorder.counts(),
-            cancelled: result.cancelled,
+            // A failed write stops the deploy without a cancellation.
+            cancelled: result.cancelled && is_stopped,
             any_cancelled: recorder.any_cancelled(),
             has_errors: diagnostics.iter().any(|d| d.severity == Severity::Error),
             store_failed: result.store_failed,

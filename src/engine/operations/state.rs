@@ -249,12 +249,12 @@ impl Operations {
 
     /// Writes the state to the backend at an interval and at each rung of the cancel ladder, until
     /// the deploy is done. After a failure nothing more is started, because others could not see
-    /// it.
+    /// it; the error says whether the operator had stopped the deploy before.
     pub(super) async fn write_periodically(
         &self,
         switches: &Switches,
         done: &CancellationToken,
-    ) -> Result<(), StateError> {
+    ) -> Result<(), (StateError, bool)> {
         let rungs = [&switches.stop, &switches.stop_all, &switches.kill];
         loop {
             // A state that was never written is written with its first object; until then, other
@@ -282,8 +282,9 @@ impl Operations {
                 self.bus.emit(EventKind::Notice {
                     text: format!("{error}; no further operations start"),
                 });
+                let is_stopped = switches.stop.is_cancelled();
                 switches.stop.cancel();
-                return Err(error);
+                return Err((error, is_stopped));
             }
         }
     }

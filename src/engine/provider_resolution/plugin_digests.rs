@@ -70,7 +70,7 @@ impl PluginDigests {
         }
         let gone = then.keys().find(|address| !self.0.contains_key(*address))?;
         Some(format!(
-            "the plugin {gone} was used when the stage was made, but is no longer used"
+            "the plugin {gone}, with which the stage was made, is not used here: it is not installed or not trusted, or the configuration no longer needs it. `flightdeck plan` says which"
         ))
     }
 }

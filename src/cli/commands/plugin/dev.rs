@@ -42,6 +42,7 @@ pub(super) async fn run(args: PluginDevArgs, out: &mut Output) -> CommandResult 
     let built = loop {
         match build.run().await? {
             Ok(built) => break built,
+            Err(failed) if args.once => return Err(CliError::io(failed)),
             Err(failed) => out.error_line(&failed),
         }
         sources.changed().await?;
