@@ -56,6 +56,19 @@ fn older_state_is_refused_before_anything_is_planned() {
 }
 
 #[test]
+fn state_of_another_lineage_in_between_hides_no_older_state() {
+    let (w, _, _) = with_older_state();
+    let older = w.read("terraform.tfstate");
+    let parsed: Value = serde_json::from_str(&older).unwrap();
+    let lineage = parsed["lineage"].as_str().unwrap();
+    w.write("terraform.tfstate", &older.replace(lineage, "another"));
+    w.run(&["stage"]).expect(0);
+    w.write("terraform.tfstate", &older);
+    let run = w.run(&["stage"]).expect(1);
+    assert!(run.stderr.contains("written serial"), "{run:?}");
+}
+
+#[test]
 fn operator_chooses_one_of_both_states() {
     for (choice, says) in [
         ("record", "no changes"),

@@ -112,6 +112,22 @@ fn output_is_not_written_through_a_link_of_the_workspace() {
             );
         }
     }
+    std::fs::hard_link(&precious, w.path().join("hard")).unwrap();
+    w.write("g.flightdeck.hcl", "# groups\n");
+    for (path, says) in [
+        ("hard", "hard links"),
+        ("g.flightdeck.hcl", "is a configuration file"),
+    ] {
+        for arguments in [
+            vec!["plan", "-out", path],
+            vec!["stage", "--plan-json", path],
+            vec!["state", "export", path],
+        ] {
+            let run = w.run(&arguments).expect(1);
+            assert!(run.stderr.contains(says), "{arguments:?}: {run:?}");
+        }
+    }
+    assert_eq!(w.read("g.flightdeck.hcl"), "# groups\n");
     let left: Vec<_> = std::fs::read_dir(outside.path())
         .unwrap()
         .flatten()

@@ -120,6 +120,7 @@ impl StateOfRecord {
             let kept = (!is_blank(&copy)).then(|| serialize(&copy, Spelling::Indented));
             let kept = self.save_discarded(kept.map(String::into_bytes)).await?;
             let serial = found.serial;
+            self.copy.set_written_serial(&found.lineage, serial).await?;
             self.copy
                 .replace_with_backend(found, BackendVersion { serial, ..known })
                 .await?;

@@ -386,14 +386,22 @@ impl StateOfRecord {
                 Err(conflict_error(place, &state, &copy))
             }
             Comparison::Other(state) => {
-                let written = self.copy.written_serial().await?;
+                let written = self.copy.written_serial(&state.lineage).await?;
+                // A server may have restored a backup; objects that it lacks would be created
+                // again.
                 let is_here = known.place == place && self.read_from().is_none();
-                if is_here && self.is_refused(&state, &copy, written) {
+                let is_older = is_here && state.serial < written;
+                if is_older && self.accepted != Some(state.serial) {
                     return Err(StateError::Older {
                         place,
                         theirs: state.serial,
                         ours: written,
                     });
+                }
+                if is_older {
+                    let copy = &self.copy;
+                    copy.set_written_serial(&state.lineage, state.serial)
+                        .await?;
                 }
                 let told = match self.read_from() {
                     Some(path) => read_place_message(&path, &place, &state),
@@ -403,14 +411,6 @@ impl StateOfRecord {
                 Ok(vec![told])
             }
         }
-    }
-
-    /// Returns true for an older version of the state than this workspace wrote, for instance of a
-    /// server that restored a backup. Objects that it lacks would be created again.
-    fn is_refused(&self, found: &State, copy: &State, written: i64) -> bool {
-        found.lineage == copy.lineage
-            && found.serial < written
-            && self.accepted != Some(found.serial)
     }
 
     async fn replace_copy(

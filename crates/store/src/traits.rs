@@ -41,9 +41,12 @@ pub trait States: Send + Sync {
     /// Record of the state's location in the backend; the default if it was never written.
     async fn backend_version(&self) -> Result<BackendVersion, StoreError>;
 
-    /// Serial of the newest state that this store wrote to the backend; 0 if a state of another
-    /// program replaced it.
-    async fn written_serial(&self) -> Result<i64, StoreError>;
+    /// Serial of the newest state of a lineage that this store wrote to the backend; 0 if it wrote
+    /// none.
+    async fn written_serial(&self, lineage: &str) -> Result<i64, StoreError>;
+
+    /// Replaces that serial, after the operator has chosen an older state.
+    async fn set_written_serial(&self, lineage: &str, serial: i64) -> Result<(), StoreError>;
 
     /// Replaces the record of the state's location.
     async fn set_backend_version(&self, home: BackendVersion) -> Result<(), StoreError>;

@@ -22,7 +22,7 @@ use workspace::state_location;
 /// Directories of the workspace that output files are refused in.
 const RESERVED_DIRECTORIES: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];
 /// Suffixes of configuration files.
-const CONFIGURATION: [&str; 12] = [
+const CONFIGURATION: [&str; 13] = [
     ".tf",
     ".tf.json",
     ".tofu",
@@ -35,6 +35,7 @@ const CONFIGURATION: [&str; 12] = [
     ".tofutest.json",
     ".terraform.lock.hcl",
     "bluelink.deploy.json",
+    ".flightdeck.hcl",
 ];
 const IS_CONFIGURATION: &str = "is a configuration file, by its name or as a link to one, and is not overwritten; choose a name with another suffix";
 /// Time limit for a reader to open a pipe.
@@ -164,7 +165,19 @@ pub(in crate::cli) fn refuse_links_below_workspace(path: &Path) -> Result<(), Cl
             path,
             "leads through a symbolic link below the workspace, which flightdeck does not follow; name the target of the link, or remove the link",
         )),
-        _ => Ok(()),
+        _ => refuse_hard_link(path),
+    }
+}
+
+/// Refuses a file with other names, which an unpacked archive may have outside of the workspace.
+fn refuse_hard_link(path: &Path) -> Result<(), CliError> {
+    let found = std::fs::symlink_metadata(path);
+    match found.is_ok_and(|found| found.is_file() && found.nlink() > 1) {
+        true => Err(refused(
+            path,
+            "has other names (hard links), and a write would change those files too; remove it, or name another file",
+        )),
+        false => Ok(()),
     }
 }
 

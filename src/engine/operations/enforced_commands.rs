@@ -117,10 +117,18 @@ fn command(
         words = ["/bin/sh", "-c"].map(Word::fixed).into();
     }
     words.extend(of("command"));
-    let is_open = provisioner.kind == ProvisionerKind::LocalExec && !varies_in_data_only(&words);
+    let environment = attributes.get("environment");
+    let environment = environment.map(|attribute| names.environment(&attribute.expr));
+    let variables = environment.clone().unwrap_or_default();
+    let expanded: Vec<Word> = words
+        .iter()
+        .map(|word| expanded(word, &variables))
+        .collect();
+    let is_open = provisioner.kind == ProvisionerKind::LocalExec
+        && (!varies_in_data_only(&expanded) || variables.iter().any(Variable::chooses_program));
+    words.extend(variables.iter().map(Variable::word));
     for name in [
         "working_dir",
-        "environment",
         "inline",
         "script",
         "scripts",
@@ -135,6 +143,78 @@ fn command(
         words,
         is_open,
     }
+}
+
+/// Variable of a provisioner's environment.
+#[derive(Clone)]
+struct Variable {
+    /// `None` if the names depend on objects.
+    name: Option<String>,
+    value: Part,
+}
+
+impl Variable {
+    fn word(&self) -> Word {
+        let name = self.name.as_deref().unwrap_or_default();
+        Word(vec![Part::Fixed(format!("{name}=")), self.value.clone()])
+    }
+
+    /// Returns true for a value that depends on objects, of a variable from which a program takes
+    /// what it runs.
+    fn chooses_program(&self) -> bool {
+        let is_fixed = matches!(self.value, Part::Fixed(_));
+        let names_program = |name: &String| {
+            let name = name.to_ascii_uppercase();
+            LOADING.iter().any(|part| name.starts_with(part))
+                || LOADING_ENDS.iter().any(|end| name.ends_with(end))
+        };
+        !is_fixed && self.name.as_ref().is_none_or(names_program)
+    }
+}
+
+/// Beginnings and ends of the names of variables from which programs take what they run.
+const LOADING: [&str; 11] = [
+    "BASH_", "ENV", "LD_", "PATH", "PYTHON", "PERL", "RUBY", "NODE_", "GIT_", "IFS", "PS",
+];
+const LOADING_ENDS: [&str; 4] = ["EDITOR", "PAGER", "SHELL", "OPTIONS"];
+
+/// A word in which the variables of the environment whose values depend on objects are open parts.
+fn expanded(word: &Word, environment: &[Variable]) -> Word {
+    let open = environment
+        .iter()
+        .filter(|v| !matches!(v.value, Part::Fixed(_)));
+    let names: Vec<&str> = open.filter_map(|v| v.name.as_deref()).collect();
+    let parts = word.0.iter().flat_map(|part| match part {
+        Part::Fixed(text) => split_at(text, &names),
+        open => vec![open.clone()],
+    });
+    Word(parts.collect())
+}
+
+/// Splits a text at `$NAME` and `${NAME…}`.
+fn split_at(text: &str, names: &[&str]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut fixed, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('$') {
+        let (before, found) = rest.split_at(at);
+        fixed.push_str(before);
+        let inner = found.trim_start_matches(['$', '{', '!', '#']);
+        let length = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let name = &inner[..length.unwrap_or(inner.len())];
+        let end = found.len() - inner.len() + name.len();
+        match names.contains(&name) {
+            true => {
+                parts.push(Part::Fixed(std::mem::take(&mut fixed)));
+                parts.push(Part::Open(None));
+            }
+            false => fixed.push_str(&found[..end]),
+        }
+        rest = &found[end..];
+    }
+    fixed.push_str(rest);
+    parts.push(Part::Fixed(fixed));
+    parts.retain(|part| !matches!(part, Part::Fixed(text) if text.is_empty()));
+    parts
 }
 
 /// Names of a module whose values are known without any object: variables, locals and paths.
@@ -161,6 +241,22 @@ impl Names<'_> {
                 }
             }
         }
+    }
+
+    /// Variables of a map; one without a name if the map itself depends on objects.
+    fn environment(&self, expr: &Expr) -> Vec<Variable> {
+        let value = self.value(expr);
+        if !value.is_known() || value.is_null() {
+            return vec![Variable {
+                name: None,
+                value: Part::Open(None),
+            }];
+        }
+        let variable = |(name, value): (Value, &Value)| Variable {
+            name: name.as_str().map(str::to_owned),
+            value: part(value),
+        };
+        value.elements().map(variable).collect()
     }
 
     fn parts(&self, expr: &Expr) -> Vec<Part> {
@@ -256,4 +352,43 @@ fn part(value: &Value) -> Part {
         .flatten();
     let text = text.as_ref().and_then(Value::as_str).map(str::to_owned);
     text.map_or(Part::Open(None), Part::Fixed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_open(text: &str, name: &str, value: Part) -> bool {
+        let variable = Variable {
+            name: Some(name.to_owned()),
+            value,
+        };
+        let words = ["/bin/sh", "-c", text].map(Word::fixed);
+        let variables = [variable];
+        let words: Vec<Word> = words
+            .iter()
+            .map(|word| expanded(word, &variables))
+            .collect();
+        !varies_in_data_only(&words) || variables[0].chooses_program()
+    }
+
+    #[test]
+    fn value_of_an_object_in_the_environment_is_data_only() {
+        for (text, name, expected) in [
+            ("curl http://$IP/ready", "IP", false),
+            ("curl \"http://${IP}:80/ready\"", "IP", false),
+            ("./drain.sh", "IP", false),
+            ("eval \"$RUN\"", "RUN", true),
+            ("$RUN now", "RUN", true),
+            ("sh -c \"${RUN}\"", "RUN", true),
+            ("true; ${RUN:-true}", "RUN", true),
+            ("echo $RUNNER", "RUN", false),
+            ("echo ok", "BASH_ENV", true),
+            ("echo ok", "PATH", true),
+        ] {
+            assert_eq!(is_open(text, name, Part::Open(None)), expected, "{text}");
+            let fixed = Part::Fixed("x".to_owned());
+            assert!(!is_open(text, name, fixed), "{text}");
+        }
+    }
 }

@@ -62,8 +62,17 @@ impl States for Sqlite {
         self.read(backend_version).await
     }
 
-    async fn written_serial(&self) -> Result<i64, StoreError> {
-        self.read(|conn| meta_number(conn, WRITTEN)).await
+    async fn written_serial(&self, lineage: &str) -> Result<i64, StoreError> {
+        let key = written_key(lineage);
+        self.read(move |conn| meta_number(conn, &key)).await
+    }
+
+    async fn set_written_serial(&self, lineage: &str, serial: i64) -> Result<(), StoreError> {
+        let key = written_key(lineage);
+        self.write("the backend record", move |conn| {
+            set_meta(conn, &key, &serial.to_string())
+        })
+        .await
     }
 
     async fn set_backend_version(&self, home: BackendVersion) -> Result<(), StoreError> {
@@ -88,8 +97,7 @@ impl States for Sqlite {
             // Recorded steps belong to objects of the replaced state.
             delete_all(conn)?;
             replace(conn, &state)?;
-            set_backend_version(conn, &home)?;
-            set_meta(conn, WRITTEN, "0")
+            set_backend_version(conn, &home)
         })
         .await
     }
@@ -109,13 +117,16 @@ pub(super) fn backend_version(conn: &Connection) -> Job<BackendVersion> {
     Ok(found.optional()?.unwrap_or_default())
 }
 
-/// Key of `meta` for the serial of the newest state that was written to the backend.
-const WRITTEN: &str = "written_serial";
+/// Key of `meta` for the serial of the newest state of a lineage that was written to the backend.
+fn written_key(lineage: &str) -> String {
+    format!("written_serial {lineage}")
+}
 
 pub(super) fn set_backend_version(conn: &Connection, home: &BackendVersion) -> Job<()> {
     // The end of a write of this store; its serial is then in the backend.
     if !home.writing && backend_version(conn)?.writing {
-        set_meta(conn, WRITTEN, &home.serial.to_string())?;
+        let lineage: String = meta(conn, "lineage")?.unwrap_or_default();
+        set_meta(conn, &written_key(&lineage), &home.serial.to_string())?;
     }
     conn.prepare_cached("INSERT OR REPLACE INTO home (one, place, digest, serial, writing) VALUES (1, ?1, ?2, ?3, ?4)")?
         .execute((&home.place, &home.digest, home.serial, home.writing))?;
