@@ -67,10 +67,29 @@ pub(super) fn owner_has_ended(info: &LockInfo) -> bool {
     })
 }
 
-/// Returns true if the lock owner changed nothing, or if it is one of the recorded owners of the
-/// workspace lock.
-pub(super) fn is_known(info: &LockInfo, recorded: &[LockHolder]) -> bool {
-    info.operation == PLAN || recorded.iter().any(|owner| owner_text(owner) == info.info)
+/// Locks of processes whose records a store has.
+#[derive(Default)]
+pub(super) struct RecordedLocks {
+    /// Former owners of the workspace lock, which ended without releasing it.
+    pub(super) owners: Vec<LockHolder>,
+    /// Id of the last state lock, which may be left although the workspace lock was released.
+    pub(super) id: String,
+}
+
+impl RecordedLocks {
+    /// Returns true if the store knows what the lock owner did, or if it changed nothing.
+    pub(super) fn has(&self, info: &LockInfo) -> bool {
+        is_plan(info)
+            || info.id == self.id
+            || self
+                .owners
+                .iter()
+                .any(|owner| owner_text(owner) == info.info)
+    }
+}
+
+pub(super) fn is_plan(info: &LockInfo) -> bool {
+    info.operation == PLAN
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Options of backend locks (`-lock`, `-lock-timeout`), and the wait for a lock that another owner
 //! has.
 
-use super::lock_info::{is_known, owner_has_ended};
+use super::lock_info::{RecordedLocks, owner_has_ended};
 use super::{StateError, StateManager};
-use model::LockHolder;
 use statefile::LockInfo;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -80,13 +79,13 @@ impl<'a> LockWait<'a> {
         Self::new(Duration::ZERO, &|_| ())
     }
 
-    /// Takes the lock. Removes that of a process that has ended, if it made a plan only, or if it
-    /// is one of the `recorded` owners: the store then knows what it did.
+    /// Takes the lock. Removes that of a process that has ended, if it made a plan only, or if the
+    /// store knows what the process did.
     pub(super) async fn lock(
         &self,
         home: &dyn StateManager,
         info: LockInfo,
-        recorded: &[LockHolder],
+        recorded: &RecordedLocks,
     ) -> Result<(), StateError> {
         let until = Instant::now() + self.timeout;
         let mut pause = FIRST_PAUSE;
@@ -98,7 +97,7 @@ impl<'a> LockWait<'a> {
                 Err(StateError::Locked {
                     place,
                     info: Some(info),
-                }) if !taken && owner_has_ended(&info) && !is_known(&info, recorded) => {
+                }) if !taken && owner_has_ended(&info) && !recorded.has(&info) => {
                     return Err(StateError::Abandoned { place, info });
                 }
                 // Only once: the next owner found would have taken the lock since.

@@ -4,6 +4,7 @@ use super::comparison::{
     BackendState, Comparison, add_unconfirmed, backend_is_behind, is_blank, is_own_write,
 };
 use super::encryption::SerializedState;
+use super::lock_info::{RecordedLocks, is_plan};
 use super::reconcile_messages::{
     conflict_error, deleted_error, found_state_message, migrated_message, read_place_message,
 };
@@ -151,8 +152,19 @@ impl StateOfRecord {
         patience: &LockWait<'_>,
     ) -> Result<(), StateError> {
         let takeovers = self.copy.takeovers().await?.into_iter();
-        let recorded: Vec<_> = takeovers.map(|(_, before, _)| before).collect();
-        patience.lock(home, info, &recorded).await
+        let recorded = RecordedLocks {
+            owners: takeovers.map(|(_, before, _)| before).collect(),
+            id: self.copy.state_lock().await?,
+        };
+        let (id, is_plan) = (info.id.clone(), is_plan(&info));
+        patience.lock(home, info, &recorded).await?;
+        if is_plan {
+            return Ok(());
+        }
+        match self.copy.set_state_lock(&id).await {
+            Ok(()) => Ok(()),
+            Err(error) => StateError::combine_with_unlock(Err(error.into()), home.unlock().await),
+        }
     }
 
     /// Writes the copy to the backend and releases the lock in every case.

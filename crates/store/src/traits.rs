@@ -41,6 +41,12 @@ pub trait States: Send + Sync {
     /// Record of the state's location in the backend; the default if it was never written.
     async fn backend_version(&self) -> Result<BackendVersion, StoreError>;
 
+    /// Id of the state lock that this store's last writing command took; empty if there was none.
+    async fn state_lock(&self) -> Result<String, StoreError>;
+
+    /// Replaces that id.
+    async fn set_state_lock(&self, id: &str) -> Result<(), StoreError>;
+
     /// Serial of the newest state of a lineage that this store wrote to the backend; 0 if it wrote
     /// none.
     async fn written_serial(&self, lineage: &str) -> Result<i64, StoreError>;

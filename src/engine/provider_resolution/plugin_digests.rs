@@ -102,7 +102,7 @@ mod tests {
                 &[(d, Some("2.0.0"), "h1:x"), ("e", None, "sha256:y")],
                 "a.b/c/d has version 2.0.0; the stage was made with version 1.0.0",
             ),
-            (&[(d, Some("1.0.0"), "h1:x")], "e was used"),
+            (&[(d, Some("1.0.0"), "h1:x")], "e, with which"),
             (
                 &[
                     (d, Some("1.0.0"), "h1:x"),

@@ -62,6 +62,19 @@ impl States for Sqlite {
         self.read(backend_version).await
     }
 
+    async fn state_lock(&self) -> Result<String, StoreError> {
+        let found = self.read(|conn| meta(conn, STATE_LOCK)).await?;
+        Ok(found.unwrap_or_default())
+    }
+
+    async fn set_state_lock(&self, id: &str) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write("the state lock", move |conn| {
+            set_meta(conn, STATE_LOCK, &id)
+        })
+        .await
+    }
+
     async fn written_serial(&self, lineage: &str) -> Result<i64, StoreError> {
         let key = written_key(lineage);
         self.read(move |conn| meta_number(conn, &key)).await
@@ -116,6 +129,9 @@ pub(super) fn backend_version(conn: &Connection) -> Job<BackendVersion> {
         });
     Ok(found.optional()?.unwrap_or_default())
 }
+
+/// Key of `meta` for the id of the last state lock of a command that writes.
+const STATE_LOCK: &str = "state_lock";
 
 /// Key of `meta` for the serial of the newest state of a lineage that was written to the backend.
 fn written_key(lineage: &str) -> String {

@@ -4,6 +4,7 @@ use super::super::http::Http;
 use super::super::values::Values;
 use super::server::{Server, Trouble};
 use super::{info, settings};
+use crate::lock_info::RecordedLocks;
 use crate::{LockWait, StateError, StateManager, StateOfRecord, StatePlace};
 use model::settings::Access;
 use net::HttpOptions;
@@ -93,8 +94,9 @@ async fn lock_error_names_the_lock_owner_and_waits_up_to_the_timeout() {
     let told = Mutex::new(Vec::new());
     let tell = |text: String| told.lock().unwrap().push(text);
     let patience = LockWait::new(Duration::from_secs(300), &tell);
+    let records = RecordedLocks::default();
     let (locked, unlocked) = tokio::join!(
-        patience.lock(&home, info("ours"), &[]),
+        patience.lock(&home, info("ours"), &records),
         home.force_unlock("theirs")
     );
     locked.unwrap();
@@ -162,12 +164,13 @@ async fn lock_of_a_dead_flightdeck_process_is_taken_over_with_a_notice() {
     let tell = |text: String| told.lock().unwrap().push(text);
     let patience = LockWait::new(Duration::ZERO, &tell);
     // Another store has the records of what the process did.
-    let words = said(patience.lock(&home, info("ours"), &[]).await);
+    let mut records = RecordedLocks::default();
+    let words = said(patience.lock(&home, info("ours"), &records).await);
     assert!(
         words.contains("no record of what that process did"),
         "{words}"
     );
-    let records = [owner];
+    records.owners.push(owner);
     let locked = patience.lock(&home, info("ours"), &records).await;
     locked.unwrap();
     assert!(server.lock().unwrap().contains("\"ID\":\"ours\""));
@@ -178,11 +181,19 @@ async fn lock_of_a_dead_flightdeck_process_is_taken_over_with_a_notice() {
     home.unlock().await.unwrap();
     let plan = LockInfo {
         operation: "OperationTypePlan".to_owned(),
-        ..of_the_dead
+        ..of_the_dead.clone()
     };
     server.set_lock(&plan.to_line());
-    let locked = patience.lock(&home, info("ours"), &[]).await;
-    locked.unwrap();
+    let nothing = RecordedLocks::default();
+    patience.lock(&home, info("ours"), &nothing).await.unwrap();
+    // A lock may outlive the workspace lock, and is known by its id.
+    home.unlock().await.unwrap();
+    server.set_lock(&of_the_dead.to_line());
+    records = RecordedLocks {
+        id: of_the_dead.id,
+        ..RecordedLocks::default()
+    };
+    patience.lock(&home, info("ours"), &records).await.unwrap();
 }
 
 #[tokio::test]
