@@ -38,12 +38,15 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`<>\\".contains(c);
     for word in text.split_inclusive(ends) {
         let end = at + word.trim_end_matches(ends).len();
-        match text[at..end].find("://") {
-            Some(scheme) => {
-                let rest = at + scheme + "://".len()..end;
-                found.extend(of_address(text, at + scheme, rest));
-            }
-            None => found.extend(of_host(text, at..end)),
+        // A word can have several, such as a list or an address in a query.
+        let schemes = text[at..end].match_indices("://");
+        let mut schemes = schemes.map(|(scheme, _)| at + scheme).peekable();
+        if schemes.peek().is_none() {
+            found.extend(of_host(text, at..end));
+        }
+        while let Some(scheme) = schemes.next() {
+            let next = schemes.peek().copied().unwrap_or(end);
+            found.extend(of_address(text, scheme, scheme + "://".len()..next));
         }
         at += word.len();
     }
@@ -134,6 +137,10 @@ mod tests {
                 "connect to \"REDACTED@h\": refused",
             ),
             ("https://me:p{a|s}s^@h/x", "https://REDACTED@h/x"),
+            (
+                "{https://a:b@h}{https://c:d@i},https://h?u=https://e:f@j",
+                "{https://REDACTED@h}{https://REDACTED@i},https://h?u=https://REDACTED@j",
+            ),
             (
                 "https://h/x;token=a#access_token=b",
                 "https://h/x;token=REDACTED#access_token=REDACTED",

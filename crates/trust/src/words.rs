@@ -189,18 +189,19 @@ impl Word {
 
     /// The word of this run, with a variable of a shell in place of parts that are not known.
     pub(crate) fn text(&self) -> String {
-        let text = |part: &Part| match part {
-            Part::Fixed(text) | Part::Open(Some(text)) => text.clone(),
-            Part::Open(None) => "$_".to_owned(),
-        };
-        self.0.iter().map(text).collect()
+        self.with_unknown("$_")
     }
 
     /// The word for a person, with a note in place of each part that is not known.
     pub(crate) fn shown(&self) -> String {
+        self.with_unknown("(known later)")
+    }
+
+    /// The word of this run, with a text in place of parts that are not known.
+    fn with_unknown(&self, instead: &str) -> String {
         let text = |part: &Part| match part {
             Part::Fixed(text) | Part::Open(Some(text)) => text.clone(),
-            Part::Open(None) => "(known later)".to_owned(),
+            Part::Open(None) => instead.to_owned(),
         };
         self.0.iter().map(text).collect()
     }
