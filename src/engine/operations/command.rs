@@ -75,7 +75,7 @@ pub struct Operations {
     /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
     pub(super) partial_plan: Mutex<Option<serde_json::Value>>,
     /// Stage of a plan file, with what the file shows of its surroundings.
-    pub(super) imported: Mutex<Option<(StageId, StageFile)>>,
+    pub(super) imported: Mutex<Option<(StageId, Arc<StageFile>)>>,
     pub(super) switches: Arc<Mutex<Option<Switches>>>,
     /// Plugins stop as soon as the current or next command does not need them.
     is_last: AtomicBool,

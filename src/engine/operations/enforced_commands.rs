@@ -119,7 +119,7 @@ fn command(
     words.extend(of("command"));
     let environment = attributes.get("environment");
     let environment = environment.map(|attribute| names.environment(&attribute.expr));
-    let variables = environment.clone().unwrap_or_default();
+    let variables = environment.unwrap_or_default();
     let expanded: Vec<Word> = words
         .iter()
         .map(|word| expanded(word, &variables))
@@ -146,7 +146,6 @@ fn command(
 }
 
 /// Variable of a provisioner's environment.
-#[derive(Clone)]
 struct Variable {
     /// `None` if the names depend on objects.
     name: Option<String>,

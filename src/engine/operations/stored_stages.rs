@@ -321,7 +321,7 @@ impl Operations {
                 id
             }
         };
-        *lock(&self.imported) = Some((id, file));
+        *lock(&self.imported) = Some((id, Arc::new(file)));
         Ok(id)
     }
 

@@ -156,20 +156,19 @@ async fn destroy(
     if !run.objects.iter().any(ObjectRecord::is_answered) {
         return Ok(Vec::new());
     }
-    let given = match (config, run.config.as_deref()) {
-        (None, Some(former)) => {
-            if run.config_digest.is_some() && run.config_digest != digest(former).ok() {
-                let name = safe_path(former);
-                return Err(CliError::missing(format!(
-                    "the configuration {name} of the run {} was changed or removed, so that the provider may not find the objects",
-                    safe(&run.name)
-                ))
-                .hint("restore the file, or name one with the same provider block by `--config FILE`"));
-            }
-            given(Some(former))?
-        }
-        (config, _) => given(config)?,
-    };
+    if config.is_none()
+        && let Some(former) = run.config.as_deref()
+        && run.config_digest.is_some()
+        && run.config_digest != digest(former).ok()
+    {
+        return Err(CliError::missing(format!(
+            "the configuration {} of the run {} was changed or removed, so that the provider may not find the objects",
+            safe_path(former),
+            safe(&run.name)
+        ))
+        .hint("restore the file, or name one with the same provider block by `--config FILE`"));
+    }
+    let given = given(config.or(run.config.as_deref()))?;
     // Relative paths in a configuration belong to the directory of the run.
     change_directory(&run.directory)?;
     let settings = settings("plugin conform", Access::ReadWrite, None)?;
