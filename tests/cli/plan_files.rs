@@ -73,6 +73,8 @@ fn destroy_all(content: &mut Value) {
     in_text(&mut content["stage"]["detail"], |detail| {
         for change in detail["changes"].as_array_mut().unwrap() {
             change["action"] = json!("destroy");
+            // Null, of the same type.
+            change["after"] = json!([change["before"][0], "wA==", []]);
         }
     });
 }
@@ -133,7 +135,7 @@ fn operations_of_a_changed_plan_are_what_it_shows() {
 #[test]
 fn rest_of_a_changed_plan_is_compared_before_anything_is_applied() {
     type Edit = fn(&mut Value);
-    let table: [(&str, Edit); 10] = [
+    let table: [(&str, Edit); 12] = [
         ("configuration", |c| {
             c["surroundings"]["configuration"]["root_module"]["resources"] = json!([]);
         }),
@@ -172,6 +174,16 @@ fn rest_of_a_changed_plan_is_compared_before_anything_is_applied() {
             in_text(&mut c["stage"]["detail"], |detail| {
                 detail["changes"][0]["address"] = json!("lab_thing.a[1]");
                 detail["changes"][1]["address"] = json!("lab_thing.a[0]");
+            });
+        }),
+        ("list of planned objects", |c| {
+            in_text(&mut c["stage"]["detail"], |detail| {
+                detail["changes"][0]["action"] = json!("destroy");
+            });
+        }),
+        ("list of planned objects", |c| {
+            in_text(&mut c["stage"]["detail"], |detail| {
+                detail["changes"][0]["action"] = json!("no_op");
             });
         }),
         ("mode", |c| {

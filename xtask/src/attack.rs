@@ -1,7 +1,8 @@
 //! Long-running attacks on the guarantees in docs/promises.md: kills, stops, cancel ladders, lost
 //! stores and slow state servers at random moments; races, full disks, foreign stores, links at
-//! every written path, misbehaving and foreign plugins, secrets in every spelling. Each attack is a
-//! test of the project; this task runs them many times and prints a table.
+//! every written path, misbehaving and foreign plugins, secrets in every spelling; changed
+//! contents, copied stores, edited plans, endless overlays, clock steps. Each attack is a test of
+//! the project; this task runs them many times and prints a table.
 
 use color_eyre::eyre::{Result, bail, eyre};
 use serde_json::Value;
@@ -13,6 +14,8 @@ pub struct Campaign {
     pub kills: u64,
     /// Runs of each other attack at a random moment.
     pub others: u64,
+    /// Runs only the fixed attacks whose title contains this text.
+    pub only: Option<String>,
     pub seed: Option<u64>,
 }
 
@@ -89,12 +92,50 @@ const FIXED: &[Fixed] = &[
         target: "secrets",
         filter: "",
     },
+    Fixed {
+        what: "trust by content: a trusted command with one changed file, link or value",
+        target: "attacks",
+        filter: "trust_by_content",
+    },
+    Fixed {
+        what: "clones with a store",
+        target: "attacks",
+        filter: "clones_with_a_store",
+    },
+    Fixed {
+        what: "edited plans, signed and unsigned",
+        target: "attacks",
+        filter: "edited_plans",
+    },
+    Fixed {
+        what: "endless overlays and settings of groups",
+        target: "attacks",
+        filter: "endless_overlays",
+    },
+    Fixed {
+        what: "clock steps",
+        target: "attacks",
+        filter: "clock_steps",
+    },
 ];
 
 /// Runs all attacks. Fails if a guarantee is violated.
 pub fn run(campaign: &Campaign) -> Result<()> {
     // Rows are printed at once, so that an interrupted campaign still has results.
     println!("| attack | runs | observed | minutes |\n|---|---|---|---|");
+    if let Some(only) = &campaign.only {
+        let mut chosen = FIXED
+            .iter()
+            .filter(|fixed| fixed.what.contains(only))
+            .peekable();
+        if chosen.peek().is_none() {
+            bail!("no attack has {only:?} in its title");
+        }
+        return chosen.try_for_each(|fixed| {
+            println!("{}", fixed_tests(fixed, campaign)?);
+            Ok(())
+        });
+    }
     for (attack, home, times) in [
         ("kill", "file", campaign.kills),
         ("kill", "http", campaign.kills),
@@ -107,7 +148,7 @@ pub fn run(campaign: &Campaign) -> Result<()> {
         println!("{}", at_any_moment(attack, home, times, campaign.seed)?);
     }
     for fixed in FIXED {
-        println!("{}", fixed_tests(fixed, campaign.others)?);
+        println!("{}", fixed_tests(fixed, campaign)?);
     }
     Ok(())
 }
@@ -175,7 +216,7 @@ fn at_any_moment(attack: &str, home: &str, times: u64, seed: Option<u64>) -> Res
     ))
 }
 
-fn fixed_tests(fixed: &Fixed, races: u64) -> Result<String> {
+fn fixed_tests(fixed: &Fixed, campaign: &Campaign) -> Result<String> {
     let began = Instant::now();
     let filter: Vec<&str> = Some(fixed.filter)
         .into_iter()
@@ -187,7 +228,17 @@ fn fixed_tests(fixed: &Fixed, races: u64) -> Result<String> {
         &["--", "--nocapture"],
     ]
     .concat();
-    let text = test(&words, &[("FLIGHTDECK_TEST_RACES", races.to_string())])?;
+    let others = campaign.others.to_string();
+    let mut variables = vec![
+        ("FLIGHTDECK_TEST_RACES", others.clone()),
+        ("FLIGHTDECK_TEST_EDITS", others),
+    ];
+    variables.extend(
+        campaign
+            .seed
+            .map(|seed| ("FLIGHTDECK_TEST_SEED", seed.to_string())),
+    );
+    let text = test(&words, &variables)?;
     let result = text
         .lines()
         .find(|l| l.starts_with("test result:"))

@@ -31,8 +31,8 @@ enum Task {
         #[arg(long, default_value = "screenshots")]
         out: PathBuf,
     },
-    /// Attack the guarantees of docs/promises.md: kills, stops, ladders, lost stores, races, full
-    /// disks, canaries
+    /// Attack the guarantees of docs/promises.md: kills, stops, lost stores, races, canaries,
+    /// edited plans, changed commands
     Attack {
         /// Number of deploys to kill
         #[arg(long, default_value_t = 500)]
@@ -40,7 +40,10 @@ enum Task {
         /// Number of runs of each other attack at a random moment
         #[arg(long, default_value_t = 100)]
         others: u64,
-        /// Seed of the random moments, to repeat a run
+        /// Run only the fixed attacks whose title contains this text
+        #[arg(long)]
+        only: Option<String>,
+        /// Seed of the random moments and edits, to repeat a run
         #[arg(long)]
         seed: Option<u64>,
     },
@@ -63,10 +66,12 @@ fn main() -> color_eyre::Result<()> {
         Task::Attack {
             kills,
             others,
+            only,
             seed,
         } => attack::run(&attack::Campaign {
             kills,
             others,
+            only,
             seed,
         }),
         Task::Differ(options) => differ::run(&options),

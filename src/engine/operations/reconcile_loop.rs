@@ -176,7 +176,9 @@ impl ReconcileLoop<'_> {
     /// Reads the declared groups, if the last read is old.
     async fn schedule(&mut self) -> Result<(), EngineError> {
         let now = now_ms();
-        if now - self.loaded < RELOAD_MS && !self.is_due(now) {
+        // A clock that was set back must not put off the next run: the schedule is made again.
+        let is_new = (0..RELOAD_MS).contains(&(now - self.loaded));
+        if is_new && !self.is_due(now) {
             return Ok(());
         }
         // Set before the read, so that a configuration with errors is not read at each poll.

@@ -7,7 +7,7 @@
 
 use super::error::StageCodecError;
 use super::read::restore_to_show;
-use crate::stage::change::Stage;
+use crate::stage::change::{Change, Stage};
 use crate::stage::plan_json::Surroundings;
 use crate::stage::show::redacted_summary;
 use crate::stage::steps;
@@ -17,7 +17,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use model::secrets::Secrets;
-use model::{StageId, StageMode, StageSummary};
+use model::{Action, StageId, StageMode, StageSummary};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
@@ -211,7 +211,25 @@ fn check_operations(stage: &Stage) -> Result<(), StageCodecError> {
     if stage.request.mode == StageMode::RefreshOnly && has_effect {
         return Err(StageCodecError::Contradiction("mode"));
     }
+    if !stage.changes.iter().all(has_sides_of_action) {
+        return Err(StageCodecError::Contradiction("list of planned objects"));
+    }
     Ok(())
+}
+
+/// Returns true if the former and the planned object of a change are those of its action. The plan
+/// representation shows both, so a destroy must not show an object that remains.
+fn has_sides_of_action(change: &Change) -> bool {
+    let (before, after) = (&change.before.value, &change.after.value);
+    match change.action() {
+        Action::Create => before.is_null() && !after.is_null(),
+        Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
+            !before.is_null() && !after.is_null()
+        }
+        Action::Destroy => !before.is_null() && after.is_null(),
+        Action::NoOp => before.clone().unmark_deep().0 == after.clone().unmark_deep().0,
+        Action::Read | Action::Forget => true,
+    }
 }
 
 /// Reads the keys of this process' user.
