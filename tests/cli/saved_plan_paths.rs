@@ -130,3 +130,38 @@ fn times_and_permissions_of_configuration_files_are_ignored() {
     }
     there.run(&["apply", "p"]).expect(0);
 }
+
+#[test]
+fn plan_whose_module_is_not_installed_names_init() {
+    let w = Workspace::new(&[("main.tf", "")]);
+    let module = w.path().with_file_name("module");
+    std::fs::create_dir(&module).unwrap();
+    std::fs::write(module.join("main.tf"), "output \"x\" {\n  value = 1\n}\n").unwrap();
+    let archive = w.path().with_file_name("module.tar.gz");
+    let mut tar = std::process::Command::new("tar");
+    tar.arg("-czf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(&module)
+        .arg(".");
+    assert!(tar.status().unwrap().success());
+    let main = format!(
+        "module \"m\" {{\n  source = \"{}\"\n}}\nresource \"terraform_data\" \"a\" {{\n  input = module.m.x\n}}\n",
+        archive.display()
+    );
+    w.write("main.tf", &main);
+    w.run(&["init"]).expect(0);
+    w.run(&["plan", "--out", "p"]).expect(0);
+    let clone = Workspace::new(&[("main.tf", main.as_str()), ("p", &w.read("p"))]);
+    let run = clone.run(&["apply", "p"]).expect(1);
+    assert!(run.stderr.contains("Module not installed"), "{run:?}");
+    assert!(run.stderr.contains("flightdeck init"), "{run:?}");
+    assert!(!run.stderr.contains("stage again"), "{run:?}");
+    clone.run(&["init"]).expect(0);
+    let text = main.replace("module.m.x", "\"${module.m.x}\"");
+    clone.write("main.tf", &text);
+    let run = clone.run(&["apply", "p"]).expect(1);
+    assert!(run.stderr.contains("main.tf changed since"), "{run:?}");
+    clone.write("main.tf", &main);
+    clone.run(&["apply", "p"]).expect(0);
+}

@@ -243,3 +243,22 @@ fn trust_flag_knows_the_variables_of_the_command_and_says_what_it_trusts() {
     let run = w.run(&["plan", "--trust-workspace"]).expect(1);
     assert!(run.stderr.contains("must"), "{run:?}");
 }
+
+#[test]
+fn plan_file_whose_plugin_is_missing_or_untrusted_is_not_stale() {
+    let (w, plugin) = clone("terraform.d/plugins");
+    w.run(&["plan", "--out", "p", "--trust-workspace"])
+        .expect(0);
+    launched(&w);
+    // Another user, who has not trusted it.
+    let mut command = w.command(&["apply", "p"]);
+    let run = Run::from_command(command.env("XDG_DATA_HOME", w.path().with_file_name("other")));
+    refused(&w, &run.expect(3));
+    let aside = w.path().with_file_name("aside");
+    std::fs::rename(&plugin, &aside).unwrap();
+    let run = w.run(&["apply", "p"]).expect(3);
+    assert!(run.stderr.contains("was not found"), "{run:?}");
+    assert!(run.stderr.contains("flightdeck init"), "{run:?}");
+    std::fs::rename(&aside, &plugin).unwrap();
+    w.run(&["apply", "p"]).expect(0);
+}

@@ -3,7 +3,7 @@
 use super::command::Operations;
 use super::stale_check::Purpose;
 use crate::diagnostics::convert_all;
-use crate::error::EngineError;
+use crate::error::{EngineError, PluginProblem};
 use crate::stage::encoding;
 use model::mutex::lock;
 use model::view::View;
@@ -38,6 +38,9 @@ impl Operations {
         let outdated = match self.restore_for_deploy(record).await {
             Ok(found) => found,
             Err(EngineError::Stale { what, .. }) => Some(what),
+            Err(EngineError::Plugin(PluginProblem::Missing(what))) => {
+                what.lines().next().map(str::to_owned)
+            }
             Err(error) => return Err(error),
         };
         self.bus.emit(EventKind::StageOpened {

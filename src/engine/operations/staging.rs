@@ -313,24 +313,16 @@ impl Operations {
         self.launched(loaded, sought, switches).await
     }
 
-    /// Launches the providers found, and fetches their schemas.
-    pub(super) async fn launched(
-        &self,
-        loaded: &Loaded,
-        sought: ProviderSearch,
-        switches: &Switches,
-    ) -> Result<LaunchedProviders, EngineError> {
-        provider_resolution::declare(&self.pool, &sought).await;
-        let mut used = load::used_providers(&loaded.root);
-        used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
-        used.extend(sought.in_state.iter().map(|a| a.as_str().into()));
+    /// Errors of the providers that a configuration needs and that cannot be launched.
+    pub(super) fn not_launched(&self, loaded: &Loaded, sought: &ProviderSearch) -> Vec<Diagnostic> {
         // A required provider must be installed even if nothing uses it; only providers in use are
         // launched.
         let required: BTreeSet<Arc<str>> = provider_addr::addresses(&loaded.root)
             .into_iter()
             .filter(|a| matches!(sought.missing.get(a), Some(NotLaunched::NotFound(_))))
             .collect();
-        let missing: Vec<Diagnostic> = used
+        let used = used_providers(loaded, sought);
+        used
             .union(&required)
             .filter_map(|address| {
                 let why = sought.missing.get(address)?;
@@ -360,7 +352,19 @@ impl Operations {
                 d.subject = load::place_of(&loaded.root, address);
                 Some(convert(&d, &loaded.sources, self.pool.secrets()))
             })
-            .collect();
+            .collect()
+    }
+
+    /// Launches the providers found, and fetches their schemas.
+    pub(super) async fn launched(
+        &self,
+        loaded: &Loaded,
+        sought: ProviderSearch,
+        switches: &Switches,
+    ) -> Result<LaunchedProviders, EngineError> {
+        provider_resolution::declare(&self.pool, &sought).await;
+        let used = used_providers(loaded, &sought);
+        let missing = self.not_launched(loaded, &sought);
         if let Some(first) = missing.first() {
             // Scripts get the same exit code as for a plugin that did not register.
             let error = EngineError::from(PluginProblem::Missing(first.detail.clone()));
@@ -444,4 +448,12 @@ fn unqualified(name: &str) -> lang::diag::Diagnostic {
         "The state refers to the provider {name} without its namespace, as Terraform before 0.13 wrote it. Set the full address: `flightdeck state replace-provider -- -/{name} NAMESPACE/{name}`."
     );
     lang::diag::Diagnostic::error("Invalid legacy provider address", detail)
+}
+
+/// Addresses of the providers that a configuration and its state use.
+fn used_providers(loaded: &Loaded, sought: &ProviderSearch) -> BTreeSet<Arc<str>> {
+    let mut used = load::used_providers(&loaded.root);
+    used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
+    used.extend(sought.in_state.iter().map(|a| a.as_str().into()));
+    used
 }

@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::stage::change::{Stage, StateOrigin};
 use crate::stage::encoding::{self, StageCodecError};
 use cty::Value;
-use lang::config::{Overridden, Planned};
+use lang::config::{Overridden, Planned, wants_install};
 use model::mutex::lock;
 use model::view::View;
 use model::*;
@@ -118,7 +118,7 @@ impl Operations {
             Err((sources, _)) => load::snapshot(sources, request),
         };
         // Checked first, because a changed file can be the cause of any later error.
-        if load::config_digest(&now) != *digest {
+        if load::config_digest(&now) != *digest && !lacks_modules_only(&read, files, &now) {
             return Err(EngineError::Stale {
                 stage,
                 what: changed_since(&changed_files(files, &now)),
@@ -320,6 +320,21 @@ pub(super) fn changed_files(then: &[(String, String)], now: &[(String, String)])
         DifferenceKind::Changed => name,
     });
     named.collect()
+}
+
+/// Returns true if nothing differs but files of modules that are not installed here. The errors of
+/// the configuration name them, and the command that installs them.
+fn lacks_modules_only(
+    read: &LoadResult,
+    then: &[(String, String)],
+    now: &[(String, String)],
+) -> bool {
+    let Err((_, diags)) = read else {
+        return false;
+    };
+    let mut differences = differing_files(then, now).into_iter();
+    diags.errors().any(wants_install)
+        && differences.all(|file| matches!(file.kind, DifferenceKind::Removed))
 }
 
 fn changed_since(files: &[String]) -> String {

@@ -5,8 +5,8 @@ use super::command::{Operations, Staged};
 use super::reading::providers_in;
 use super::staging::join_limited;
 use super::stale_check::Purpose;
-use crate::error::{EngineError, NotFound};
-use crate::provider_resolution;
+use crate::error::{EngineError, NotFound, PluginProblem};
+use crate::provider_resolution::{self, ProviderSearch};
 use crate::stage::change::Stage;
 use crate::stage::config_json::Configuration;
 use crate::stage::encoding::StageCodecError;
@@ -19,6 +19,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use store::outputs;
 use store::records::{StageRecord, State};
+use workspace::load::Loaded;
 
 /// Content of a state file.
 #[derive(Debug)]
@@ -131,12 +132,8 @@ impl Operations {
         let loaded = Arc::new(loaded);
         let state = self.state().await?;
         let sought = self.search(&loaded, providers_in(&state)).await?;
-        let other = sought.plugins.difference(&record.plugins_digest);
-        if let (Some(what), Purpose::Deploy(_)) = (other, purpose) {
-            return Err(EngineError::Stale {
-                stage: record.id,
-                what,
-            });
+        if let Purpose::Deploy(_) = purpose {
+            self.refuse_other_plugins(record.id, &loaded, &sought, &record.plugins_digest)?;
         }
         let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
         // Stored values can only be read with the schemas.
@@ -202,11 +199,27 @@ impl Operations {
         }
         // Other plugins must not be launched for a stage that was approved without them.
         let sought = self.search(&now, staged.in_state.clone()).await?;
-        if let Some(what) = sought.plugins.difference(&staged.stage.digests.plugins) {
-            return Err(stale(what));
-        }
+        self.refuse_other_plugins(id, &now, &sought, &stage.digests.plugins)?;
         provider_resolution::declare(&self.pool, &sought).await;
         Ok(())
+    }
+
+    /// Refuses a stage if a plugin is missing or not trusted, or differs from the stage's.
+    fn refuse_other_plugins(
+        &self,
+        stage: StageId,
+        loaded: &Loaded,
+        sought: &ProviderSearch,
+        recorded: &str,
+    ) -> Result<(), EngineError> {
+        // A missing plugin is no reason to plan again: the stage is valid once it is installed.
+        if let Some(first) = self.not_launched(loaded, sought).into_iter().next() {
+            return Err(PluginProblem::Missing(first.detail).into());
+        }
+        match sought.plugins.difference(recorded) {
+            Some(what) => Err(EngineError::Stale { stage, what }),
+            None => Ok(()),
+        }
     }
 
     /// Compares a stage with the workspace as a deploy does; launches no plugin.
@@ -222,10 +235,7 @@ impl Operations {
         let loaded = self.read_same(id, &request, files).await?;
         let state = self.state().await?;
         let sought = self.search(&loaded, providers_in(&state)).await?;
-        match sought.plugins.difference(&record.plugins_digest) {
-            Some(what) => Err(EngineError::Stale { stage: id, what }),
-            None => Ok(()),
-        }
+        self.refuse_other_plugins(id, &loaded, &sought, &record.plugins_digest)
     }
 
     /// Stage in OpenTofu's JSON plan format.
