@@ -51,7 +51,7 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/app/effects.rs", "run_effect", ARMS),
     ("src/app/entry.rs", "key", ARMS),
     ("src/cli/commands.rs", "run", ARMS),
-    ("src/engine/stage/commands.rs", "of", ARMS),
+    ("src/engine/stage/commands.rs", "view", ARMS),
     ("src/engine/stage/needs/references.rs", "collect", ARMS),
     ("src/engine/stage/scope/faults.rs", "fault", ARMS),
     ("src/engine/stage/scope/faults.rs", "resource_fault", FAULTS),

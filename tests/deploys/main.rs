@@ -24,6 +24,7 @@ mod readiness;
 mod reconcile;
 mod reconcile_committed;
 mod reconcile_objects;
+mod server_addresses;
 
 use bundled::lab::control::{self, Fault};
 use std::path::PathBuf;

@@ -10,6 +10,9 @@ pub struct CommandView {
     /// Interpreter, unless it is `/bin/sh -c`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
+    /// Environment variables, as `NAME=value` in the spelling of a shell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
     /// Working directory, unless it is that of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,
@@ -34,7 +37,7 @@ impl CommandView {
         }
     }
 
-    /// Returns the command with time, interpreter and directory.
+    /// Returns the command with time, environment, interpreter and directory.
     pub fn text(&self) -> String {
         let when = if self.on_destroy {
             "before it is destroyed: "
@@ -45,11 +48,13 @@ impl CommandView {
             .interpreter
             .as_ref()
             .map_or_else(String::new, |i| format!("{i} "));
+        let environment: String = self.environment.iter().map(|v| format!("{v} ")).collect();
         let place = self
             .working_dir
             .as_ref()
             .map_or_else(String::new, |d| format!("  (in {d})"));
-        format!("{when}{interpreter}{}{place}", self.command.trim_end())
+        let command = self.command.trim_end();
+        format!("{when}{environment}{interpreter}{command}{place}")
     }
 
     /// Returns the same in one line, with the number of further lines.

@@ -53,14 +53,21 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// User and password of an address without a scheme, such as `user:password@host:80`.
-fn of_host(text: &str, word: Range<usize>) -> Option<Range<usize>> {
+/// Secrets of an address without a scheme, such as `user:password@host:80` or `host:80?token=x`.
+fn of_host(text: &str, word: Range<usize>) -> Vec<Range<usize>> {
     let whole = &text[word.clone()];
     let authority = whole.find(['/', '?', '#']).unwrap_or(whole.len());
-    let user = whole[..authority].rfind('@')?;
-    let (name, password) = whole[..user].split_once(':')?;
-    let is_address = !name.is_empty() && !password.is_empty();
-    is_address.then_some(word.start..word.start + user)
+    let user = whole[..authority].rfind('@');
+    let is_address = |user: &usize| {
+        let pair = whole[..*user].split_once(':');
+        pair.is_some_and(|(name, password)| !name.is_empty() && !password.is_empty())
+    };
+    let user = user.filter(is_address);
+    let user = user.map(|user| word.start..word.start + user);
+    // Without a scheme, only a query tells an address from other text.
+    let query = whole.find('?').unwrap_or(whole.len());
+    let parameters = parameters(&whole[query..], word.start + query);
+    user.into_iter().chain(parameters).collect()
 }
 
 /// Secrets of one address, whose scheme ends at `scheme`.
@@ -80,9 +87,14 @@ fn of_address(text: &str, scheme: usize, rest: Range<usize>) -> Vec<Range<usize>
             found.push(rest.start + begin..rest.start + user);
         }
     }
-    // Parameters of the query, of the path and of the fragment.
-    let mut at = rest.start + authority;
-    for pair in whole[authority..].split(['?', '&', ';', '#']) {
+    found.extend(parameters(&whole[authority..], rest.start + authority));
+    found
+}
+
+/// Values of secret parameters in the query, the path and the fragment. The text starts at `at`.
+fn parameters(text: &str, mut at: usize) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for pair in text.split(['?', '&', ';', '#']) {
         if let Some((name, value)) = pair.split_once('=')
             && !value.is_empty()
             && is_secret(name)
@@ -146,6 +158,11 @@ mod tests {
                 "https://h/x;token=REDACTED#access_token=REDACTED",
             ),
             ("locked by ann@build7: ok", "locked by ann@build7: ok"),
+            (
+                "tcp h:80?a=b&token=x;key=y from u:p@h?sig=z",
+                "tcp h:80?a=b&token=REDACTED;key=REDACTED from REDACTED@h?sig=REDACTED",
+            ),
+            ("key=value token=x", "key=value token=x"),
             (
                 "registry:5000/image@sha256:0a",
                 "registry:5000/image@sha256:0a",

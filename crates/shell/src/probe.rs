@@ -58,7 +58,8 @@ impl Prober {
             Probe::Command(words) => Ok(self.run(words, limit, cancel).await),
         };
         let result = result.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
-        result.map_err(|reason| reason.chars().take(MAX_REASON).collect())
+        // Redacted before the cut, which could remove the end of a user and password.
+        result.map_err(|reason| net::redacted(&reason).chars().take(MAX_REASON).collect())
     }
 
     async fn http(&self, url: &str) -> Result<(), String> {

@@ -334,20 +334,18 @@ impl Operations {
     }
 
     fn redact(&self, report: &mut Report) {
-        let secrets = self.pool.secrets();
+        let redact = |text: &mut String| {
+            *text = fetch::redacted(&self.pool.secrets().redact(text));
+        };
         let types = report.types.iter_mut().flat_map(|of| &mut of.checks);
         for check in report.checks.iter_mut().chain(types) {
-            secrets.redact_in_place(&mut check.evidence);
+            redact(&mut check.evidence);
         }
         for left in &mut report.leftovers {
-            left.id
-                .iter_mut()
-                .for_each(|id| secrets.redact_in_place(id));
-            secrets.redact_in_place(&mut left.why);
+            left.id.iter_mut().for_each(redact);
+            redact(&mut left.why);
         }
-        if let Some(why) = &mut report.stopped {
-            secrets.redact_in_place(why);
-        }
+        report.stopped.iter_mut().for_each(redact);
     }
 }
 

@@ -8,6 +8,7 @@ use lang::addr::AbsInstance;
 use lang::config::{Module, ModuleCall, Provisioner, ProvisionerKind};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::eval::{self, Scope};
+use lang::source::{SourceMap, Span};
 use lang::syntax::ast::{Expr, ExprKind, StepKind, Traversal};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -99,7 +100,7 @@ fn command(
         ProvisionerKind::Other(name) => name,
     };
     let sources = &staged.loaded.sources;
-    let source = sources.snippet(provisioner.body.span());
+    let source = shown_source(sources, provisioner);
     let one_line: Vec<&str> = source.split_whitespace().collect();
     let bodies = [provisioner.connection.as_ref(), connection];
     let connections = bodies.into_iter().flatten();
@@ -143,6 +144,33 @@ fn command(
         words,
         is_open,
     }
+}
+
+/// Source of a provisioner for a question, without the credentials of its connection and of
+/// addresses. A decision covers both.
+fn shown_source(sources: &SourceMap, provisioner: &Provisioner) -> String {
+    let whole = provisioner.body.span();
+    let mut text = sources.snippet(whole);
+    let connection = provisioner.connection.as_ref();
+    let attributes = connection.map(|body| body.just_attributes().0);
+    let attributes = attributes.iter().flat_map(|all| all.iter());
+    let secret = attributes.filter(|(name, _)| is_credential(name));
+    let mut spans: Vec<Span> = secret.map(|(_, attribute)| attribute.expr.span).collect();
+    // From the end, so that the positions before stay.
+    spans.sort_by_key(|span| std::cmp::Reverse(span.start));
+    for span in spans {
+        let at = |byte: u32| byte.saturating_sub(whole.start) as usize;
+        let range = at(span.start)..at(span.end);
+        if text.get(range.clone()).is_some() {
+            text.replace_range(range, "(sensitive value)");
+        }
+    }
+    fetch::redacted(&text)
+}
+
+/// Returns true for an argument of a connection with a password or a key.
+fn is_credential(name: &str) -> bool {
+    name.ends_with("password") || name.ends_with("private_key") || name == "certificate"
 }
 
 /// Variable of a provisioner's environment.

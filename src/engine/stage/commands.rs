@@ -3,7 +3,7 @@
 
 use super::diff;
 use super::scope::ModuleScope;
-use cty::{Mark, Type};
+use cty::{Mark, Type, Value};
 use lang::body::BodySchema;
 use lang::config::{Provisioner, ProvisionerKind};
 use lang::syntax::Expr;
@@ -19,10 +19,31 @@ pub(super) fn redact(view: &mut CommandView, secrets: &Secrets) {
         view.working_dir.as_mut(),
         view.host.as_mut(),
     ];
-    parts
-        .into_iter()
-        .flatten()
+    let texts = parts.into_iter().flatten();
+    texts
+        .chain(&mut view.environment)
         .for_each(|text| secrets.redact_in_place(text));
+}
+
+/// Redacts addresses of servers in a command.
+fn without_credentials(mut view: CommandView) -> CommandView {
+    let CommandView {
+        command,
+        interpreter,
+        environment,
+        working_dir,
+        host,
+        ..
+    } = &mut view;
+    let parts = [
+        Some(command),
+        interpreter.as_mut(),
+        working_dir.as_mut(),
+        host.as_mut(),
+    ];
+    let texts = parts.into_iter().flatten().chain(environment);
+    texts.for_each(|text| *text = fetch::redacted(text));
+    view
 }
 
 /// Limit of commands listed in a confirmation; further ones are counted, and the stage shows them.
@@ -99,12 +120,17 @@ fn count_text<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
         .join(" and ")
 }
 
-/// Returns the command of a provisioner; `None` for an unknown kind.
+/// Returns the command of a provisioner without credentials; `None` for an unknown kind.
 pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<CommandView> {
+    view(scope, provisioner).map(without_credentials)
+}
+
+fn view(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<CommandView> {
     let names = [
         "command",
         "interpreter",
         "working_dir",
+        "environment",
         "inline",
         "script",
         "scripts",
@@ -122,6 +148,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
     let view = CommandView {
         command: unknown(),
         interpreter: None,
+        environment: Vec::new(),
         working_dir: None,
         on_destroy: provisioner.on_destroy,
         host: None,
@@ -132,6 +159,10 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
             command: text("command").unwrap_or_else(unknown),
             interpreter: text("interpreter").filter(given),
             working_dir: text("working_dir").filter(given),
+            environment: content
+                .attribute("environment")
+                .map(|a| environment(scope, &a.expr))
+                .unwrap_or_default(),
             ..view
         }),
         ProvisionerKind::RemoteExec => {
@@ -222,25 +253,51 @@ fn text(scope: &ModuleScope<'_>, expr: &Expr) -> String {
         ExprKind::TemplateWrap(inner) => text(scope, inner),
         _ => {
             let (value, diags) = lang::eval::evaluate(expr, scope);
-            let secret = |m: Mark| value.contains_mark(&m);
-            match () {
+            match diags.has_errors() {
                 // An expression that fails now may succeed during the deploy, which reports its
                 // errors.
-                () if diags.has_errors() => diff::UNKNOWN.to_owned(),
-                () if secret(Mark::Sensitive) || secret(Mark::Ephemeral) => {
-                    diff::SENSITIVE.to_owned()
-                }
-                () if !value.is_wholly_known() => diff::UNKNOWN.to_owned(),
-                () => {
-                    let plain = value.unmark_deep().0;
-                    let as_text = cty::convert(&plain, &Type::String)
-                        .ok()
-                        .filter(|v| !v.is_null());
-                    as_text
-                        .and_then(|v| v.as_str().map(str::to_owned))
-                        .unwrap_or_else(|| diff::render(&plain))
-                }
+                true => diff::UNKNOWN.to_owned(),
+                false => shown(value),
             }
         }
     }
+}
+
+/// Renders a value, or its placeholder if it is unknown or sensitive.
+fn shown(value: Value) -> String {
+    let secret = |m: Mark| value.contains_mark(&m);
+    if secret(Mark::Sensitive) || secret(Mark::Ephemeral) {
+        return diff::SENSITIVE.to_owned();
+    }
+    if !value.is_wholly_known() {
+        return diff::UNKNOWN.to_owned();
+    }
+    let plain = value.unmark_deep().0;
+    let as_text = cty::convert(&plain, &Type::String).ok();
+    let as_text = as_text.filter(|v| !v.is_null());
+    as_text
+        .and_then(|v| v.as_str().map(str::to_owned))
+        .unwrap_or_else(|| diff::render(&plain))
+}
+
+/// Renders a map of environment variables as `NAME=value`, in the spelling of a shell.
+fn environment(scope: &ModuleScope<'_>, expr: &Expr) -> Vec<String> {
+    let (value, diags) = lang::eval::evaluate(expr, scope);
+    if diags.has_errors() || !value.is_known() {
+        return vec![format!("{}=", diff::UNKNOWN)];
+    }
+    let is_plain = |c: char| c.is_alphanumeric() || "._:/@%+,=-".contains(c);
+    let one = |(name, value): (Value, &Value)| {
+        let placeholder = [diff::UNKNOWN, diff::SENSITIVE];
+        let name = shown(name);
+        // Before the quotes, whose escapes would end an address.
+        match fetch::redacted(&shown(value.clone())) {
+            text if placeholder.contains(&text.as_str()) || text.chars().all(is_plain) => {
+                format!("{name}={text}")
+            }
+            // One line, so that a value cannot look like a command.
+            text => format!("{name}={text:?}"),
+        }
+    };
+    value.elements().map(one).collect()
 }

@@ -216,6 +216,7 @@ fn provisioner_commands_are_shown_in_row_detail_and_confirmation() {
         let command = |n: usize| CommandView {
             command: format!("echo {n}\nrm -rf /tmp/{n}\n"),
             interpreter: None,
+            environment: vec![format!("N={n}")],
             working_dir: Some("scripts".into()),
             on_destroy: n == 0,
             host: (n == 8).then(|| "root@db".to_owned()),
@@ -231,11 +232,11 @@ fn provisioner_commands_are_shown_in_row_detail_and_confirmation() {
         }
         c.press("enter");
         c.shows("runs on this machine");
-        c.shows("before it is destroyed: echo 0");
+        c.shows("before it is destroyed: N=0 echo 0");
         c.shows("rm -rf /tmp/0");
         c.press("esc a");
         c.shows("runs 8 commands on this machine and 1 on others:");
-        c.shows(": before it is destroyed: echo 0");
+        c.shows(": before it is destroyed: N=0 echo 0");
         c.press("esc space");
         c.take_effects();
         c.event(EventKind::Selected {

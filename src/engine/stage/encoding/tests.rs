@@ -65,6 +65,7 @@ fn replaced(config: Value) -> Act {
     let command = CommandView {
         command: "echo".into(),
         interpreter: None,
+        environment: vec!["A=1".into()],
         working_dir: Some("x".into()),
         on_destroy: true,
         host: Some("h".into()),

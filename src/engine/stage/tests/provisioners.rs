@@ -28,6 +28,15 @@ commands: lab_thing.a runs echo ***
 config: resource lab_thing a { provisioner local-exec { command = "x"; interpreter = ["sh", "-c"]; working_dir = "d" } }
 commands: lab_thing.a runs ["sh", "-c"] x  (in d)
 
+# With its environment.
+config: variable v { sensitive = true; default = "hidden" }
+        resource lab_thing a { provisioner local-exec { command = "x"; environment = { A = "1", B = "two words", C = var.v, D = self.id } } }
+commands: lab_thing.a runs A=1 B="two words" C=*** D=? x
+
+# Addresses without credentials.
+config: resource lab_thing a { provisioner local-exec { command = "curl https://u:p@h/?token=t"; environment = { URL = "https://u:p@h" } } }
+commands: lab_thing.a runs URL=https://REDACTED@h curl https://REDACTED@h/?token=REDACTED
+
 # On another machine.
 config: resource lab_thing a { connection { host = "h"; user = "u" }; provisioner remote-exec { inline = ["one", "two"] } }
 commands: lab_thing.a runs on u@h: one / two
