@@ -154,6 +154,52 @@ fn plugin_of_a_clone_is_not_cached() {
 }
 
 #[test]
+fn plugin_in_a_cache_of_the_clone_that_init_installed_needs_no_trust() {
+    let mirror = |w: &Workspace| {
+        let mirror = outside(w, "mirror");
+        packed(&mirror);
+        format!(
+            "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
+            mirror.display().to_string()
+        )
+    };
+    // The user's own CLI configuration names the source.
+    let w = clone();
+    let user = outside(&w, "user.tfrc");
+    std::fs::write(&user, mirror(&w)).unwrap();
+    std::fs::create_dir(w.path().join("cache")).unwrap();
+    let variables = [
+        ("TF_CLI_CONFIG_FILE", user.to_str().unwrap()),
+        ("TF_PLUGIN_CACHE_DIR", "cache"),
+    ];
+    init(&w, &variables);
+    assert!(package(&w.path().join("cache")).exists());
+    run(&w, &["stage"], &variables).expect(0);
+    assert!(launched(&w));
+    // Other contents, with a lock file that agrees: only the decision tells them apart.
+    let file = package(&w.path().join("cache")).join("terraform-provider-lab_v1.0.0");
+    executable(&file, &format!("{}# changed\n", script()));
+    w.write(".terraform.lock.hcl", "");
+    needs_trust(&w, &variables);
+    // A cache that the repository brings.
+    let w = clone();
+    std::fs::create_dir(w.path().join("cache")).unwrap();
+    unpacked(&w.path().join("cache"));
+    std::fs::write(outside(&w, "user.tfrc"), mirror(&w)).unwrap();
+    needs_trust(&w, &[("TF_PLUGIN_CACHE_DIR", "cache")]);
+    // A CLI configuration of the repository names the source.
+    let w = clone();
+    w.write("clone.tfrc", &mirror(&w));
+    std::fs::create_dir(w.path().join("cache")).unwrap();
+    let variables = [
+        ("TF_CLI_CONFIG_FILE", "clone.tfrc"),
+        ("TF_PLUGIN_CACHE_DIR", "cache"),
+    ];
+    init(&w, &variables);
+    needs_trust(&w, &variables);
+}
+
+#[test]
 fn sources_named_by_a_clone_or_relative_path_need_trust() {
     let overrides = |folder: &str| {
         format!(

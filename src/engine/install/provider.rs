@@ -11,6 +11,7 @@ use plugin::find::{Environment, HashCache, LockEntry, Places, platform};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use trust::file::TrustFile;
 
 /// Shared parts of all providers in a run.
 pub(super) struct Shared {
@@ -22,6 +23,8 @@ pub(super) struct Shared {
     pub(super) strict: bool,
     pub(super) expired_is_wrong: bool,
     pub(super) cache: HashCache,
+    /// The user's decisions.
+    pub(super) trust: TrustFile,
     /// Platform of the packages.
     pub(super) platform: String,
     /// The only source to query, regardless of the CLI configuration.
@@ -37,7 +40,12 @@ impl Shared {
         tell: Tell,
     ) -> Self {
         let is_true = |name: &str| around.variables.get(name).is_some_and(|v| v == "true");
+        let variable = |name: &str| {
+            let value = around.variables.get(name);
+            value.map(|value| value.to_string_lossy().into_owned())
+        };
         Self {
+            trust: TrustFile::default_file(variable, &places.root),
             strict: is_true("OPENTOFU_ENFORCE_GPG_VALIDATION"),
             expired_is_wrong: is_true("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
             upgrade: false,
@@ -285,6 +293,9 @@ impl Job {
             let why = format!("cannot record its provenance: {source}");
             return Err(self.fetch_problem(version, &why));
         }
+        if !is_brought {
+            self.trust_in_workspace(base, &h1);
+        }
         (self.shared.on_step)(Step::ProviderInstalled {
             provider: self.address.to_string(),
             version: version.to_string(),
@@ -304,6 +315,20 @@ impl Job {
             complete,
             warnings,
         })
+    }
+
+    /// Trusts a package that the user's own sources gave, if it is now in a directory whose
+    /// plugins need trust, such as a plugin cache below a checkout.
+    fn trust_in_workspace(&self, base: &Path, h1: &str) {
+        let places = &self.shared.places;
+        if places.has_config_of_workspace || !places.ships_plugins_in(base) {
+            return;
+        }
+        let name = format!("{} {}", self.address, base.display());
+        if let Err(error) = self.shared.trust.add(h1, &name) {
+            // Without the decision, the next command asks for it.
+            tracing::warn!(%error, "the trust in an installed provider is not saved");
+        }
     }
 
     /// Returns true if the source is inside the workspace.

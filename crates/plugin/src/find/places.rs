@@ -208,6 +208,8 @@ pub struct Places {
     /// Directories given by the user: by an absolute path, and not in a file of the workspace.
     /// Plugins there belong to the user, even inside the workspace.
     pub user_directories: BTreeSet<PathBuf>,
+    /// True if a file of the workspace is the CLI configuration, so that it names the sources.
+    pub has_config_of_workspace: bool,
     /// In search order.
     pub mirrors: Vec<Mirror>,
     /// Bluelink plugins, in the directories that the environment names.
@@ -299,6 +301,7 @@ impl Places {
                 // A repository must not choose a credentials helper, because it would be run.
                 if is_in_repository(&path, workspace, around) {
                     self.warnings.extend(config.belongs_to_workspace(&path));
+                    self.has_config_of_workspace = true;
                 }
                 self.user_directories.append(&mut config.user_directories);
                 match named {
