@@ -238,6 +238,7 @@ fn shared_key_refuses_plans_that_it_did_not_sign() {
         ("shared", other, "is not signed with the key"),
         ("unsigned", key, "is not signed with the key"),
         ("shared", "short", "too short"),
+        ("shared", "", "is empty or too short"),
     ] {
         for words in [["show", file], ["apply", file]] {
             let run = with_key(&w, &words, key).expect(1);
@@ -303,6 +304,28 @@ fn damaged_plans_are_refused_with_a_reason() {
             let run = w.run(&words).expect(1);
             assert!(run.stderr.contains("plan"), "{words:?}: {run:?}");
         }
+    }
+}
+
+#[test]
+fn plan_that_unpacks_to_far_more_than_its_size_is_refused() {
+    let [w, _] = planned();
+    let text = w.read("p");
+    let title = text.lines().next().unwrap();
+    // Valid JSON: blanks, then the content of the plan.
+    let content = content(&text).to_string();
+    let mut to = ZlibEncoder::new(Vec::new(), Compression::best());
+    let blanks = vec![b' '; 1 << 20];
+    for _ in 0..64 {
+        to.write_all(&blanks).unwrap();
+    }
+    to.write_all(content.as_bytes()).unwrap();
+    let body = STANDARD.encode(to.finish().unwrap());
+    assert!(body.len() < 200_000, "{}", body.len());
+    w.write("bomb", &format!("{title}\nunsigned\n{body}\n"));
+    for words in [["show", "bomb"], ["apply", "bomb"]] {
+        let run = w.run(&words).expect(1);
+        assert!(run.stderr.contains("damaged"), "{words:?}: {run:?}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! permissions of plan and state files.
 
 use crate::deploy_lifecycle::{TWO, deploy, workspace_with_two_resources};
+use crate::support::Workspace;
 use crate::support::mode;
 use serde_json::{Value, json};
 
@@ -63,4 +64,49 @@ fn stale_stage_is_refused() {
     deploy(&w);
     let run = w.run(&["deploy", "2"]).expect(1);
     assert!(run.stderr.contains("stale"), "the state moved on: {run:?}");
+}
+
+#[test]
+fn history_of_a_deploy_names_edits_of_the_state() {
+    let thing =
+        |name: &str| format!("resource \"terraform_data\" \"{name}\" {{\n  input = \"x\"\n}}\n");
+    let before = [thing("a"), thing("b"), thing("c")].concat();
+    let w = Workspace::new(&[("main.tf", &before)]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let after = [
+        thing("moved"),
+        thing("c"),
+        "moved {\n  from = terraform_data.a\n  to   = terraform_data.moved\n}\n".to_owned(),
+        "removed {\n  from = terraform_data.b\n  lifecycle {\n    destroy = false\n  }\n}\n"
+            .to_owned(),
+        "output \"o\" {\n  value = 1\n}\n".to_owned(),
+    ];
+    w.write("main.tf", &after.concat());
+    let run = w.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(run.stdout.contains("Deploy #2 succeeded"), "{run:?}");
+    let shown = w.run(&["history", "2"]).expect(0).stdout;
+    for part in [
+        "move terraform_data.a → terraform_data.moved",
+        "terraform_data.b",
+        "output o",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let json = w.run(&["history", "2", "--json"]).expect(0).result();
+    let deploy = &json["history"][0];
+    let moved = serde_json::json!([["terraform_data.a", "terraform_data.moved"]]);
+    assert_eq!(deploy["moves"], moved, "{json}");
+    assert_eq!(deploy["outputs"], serde_json::json!(["o"]), "{json}");
+    let first = w.run(&["history", "1"]).expect(0).stdout;
+    assert!(!first.contains("edits of the state"), "{first}");
+}
+
+#[test]
+fn deploy_that_changes_only_an_output_says_that_no_objects_changed() {
+    let w = Workspace::new(&[("main.tf", "output \"o\" {\n  value = 1\n}\n")]);
+    let run = w.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(
+        run.stdout.contains("succeeded: no objects changed"),
+        "{run:?}"
+    );
 }

@@ -10,10 +10,13 @@ use crate::cli::time::format_local;
 use model::settings::Access;
 use model::view::View;
 use model::{
-    ComparedOperation, DeployComparison, DeployId, DeployRecord, DeploySummary, Diagnostic,
-    DifferenceKind, Event, Operation, OperationState, StateChange, UnixMs, duration,
+    Action, ChangeView, ComparedOperation, DeployComparison, DeployId, DeployOutcome, DeployRecord,
+    DeploySummary, Diagnostic, DifferenceKind, Event, Operation, OperationState, StageSummary,
+    StateChange, StateEditView, UnixMs, duration,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Maximum number of deploys in the list.
 const MAX_DEPLOYS: u32 = 1_000;
@@ -34,7 +37,13 @@ pub(super) async fn run(
                 let compared = engine.compare_deploys(one.min(other), one.max(other));
                 Answer::Comparison(Box::new(compared.await?))
             }
-            (Some(id), None) => Answer::One(Box::new(engine.deploy_record(id).await?)),
+            (Some(id), None) => {
+                let record = engine.deploy_record(id).await?;
+                // Old stages are not stored any more; the operations are shown without them.
+                let stage = engine.stored_stage(Some(record.summary.stage)).await.ok();
+                let edits = stage.map(|stage| StateEdits::of(&record, &stage));
+                Answer::One(Box::new((record, edits.unwrap_or_default())))
+            }
             (None, _) => Answer::All(
                 engine.history(MAX_DEPLOYS).await?,
                 engine.state_changes(MAX_DEPLOYS).await?,
@@ -46,7 +55,8 @@ pub(super) async fn run(
     session.finish(out).await;
     let (told, unknown) = answer?;
     let about = |d: &Diagnostic| match &told {
-        Answer::One(record) => record
+        Answer::One(one) => one
+            .0
             .operations
             .iter()
             .any(|o| Some(&o.address) == d.address.as_ref()),
@@ -59,7 +69,7 @@ pub(super) async fn run(
         .for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     match told {
-        Answer::One(record) => print_deploy(out, *record),
+        Answer::One(one) => print_deploy(out, one.0, &one.1),
         Answer::Comparison(compared) => print_comparison(out, &compared),
         Answer::All(deploys, changes) => all(out, &deploys, &changes),
     }
@@ -68,7 +78,7 @@ pub(super) async fn run(
 
 /// Content of the answer.
 enum Answer {
-    One(Box<DeployRecord>),
+    One(Box<(DeployRecord, StateEdits)>),
     Comparison(Box<DeployComparison>),
     All(Vec<DeploySummary>, Vec<StateChange>),
 }
@@ -120,10 +130,70 @@ fn merged<T>(one: Vec<(UnixMs, T)>, other: Vec<(UnixMs, T)>) -> Vec<T> {
     }
 }
 
-fn print_deploy(out: &mut Output, record: DeployRecord) {
+/// Edits of the state that a deploy makes beside its operations, from its stage.
+#[derive(Default, Serialize)]
+struct StateEdits {
+    /// Former and new address.
+    moves: Vec<[String; 2]>,
+    forgotten: Vec<String>,
+    /// Names of the outputs that change.
+    outputs: Vec<String>,
+    /// Edits of further records, by kind.
+    state_edits: Vec<StateEditView>,
+}
+
+impl StateEdits {
+    fn of(record: &DeployRecord, stage: &StageSummary) -> Self {
+        let left: BTreeSet<String> = stage.left.iter().cloned().collect();
+        let operated: BTreeSet<&str> = record.operations.iter().map(|o| &*o.address).collect();
+        let selected = |change: &&ChangeView| !left.contains(&change.address);
+        let moved = |change: &ChangeView| {
+            let from = change.previous_address.clone()?;
+            Some([from, change.address.clone()])
+        };
+        let forgotten = stage.changes.iter().filter(selected).filter(|change| {
+            change.action == Action::Forget && !operated.contains(&*change.address)
+        });
+        Self {
+            moves: stage.moves().filter(selected).filter_map(moved).collect(),
+            forgotten: forgotten.map(|change| change.address.clone()).collect(),
+            outputs: stage
+                .changed_outputs(&left)
+                .map(|output| output.name.clone())
+                .collect(),
+            state_edits: stage.state_edits.clone(),
+        }
+    }
+
+    fn print(&self, out: &mut Output, outcome: DeployOutcome) {
+        let mut lines = Vec::new();
+        for [from, to] in &self.moves {
+            lines.push(format!("move {from} → {to}"));
+        }
+        lines.extend(self.forgotten.iter().map(|a| format!("forget {a}")));
+        lines.extend(self.outputs.iter().map(|name| format!("output {name}")));
+        for edit in &self.state_edits {
+            lines.push(format!("{}: {}", edit.text(), edit.addresses.join(", ")));
+        }
+        if lines.is_empty() {
+            return;
+        }
+        out.line(match outcome {
+            DeployOutcome::Succeeded => "edits of the state:",
+            // A deploy that did not succeed may have made a part of them.
+            _ => "planned edits of the state:",
+        });
+        lines
+            .iter()
+            .for_each(|line| out.line(&format!("      {}", safe(line))));
+    }
+}
+
+fn print_deploy(out: &mut Output, record: DeployRecord, edits: &StateEdits) {
     if out.json {
         let mut entry = json!(record.summary);
         if let Value::Object(entry) = &mut entry {
+            entry.extend(fields(json!(edits)));
             // The summary's own field `operations` has the counts.
             entry.insert("operation_list".into(), json!(record.operations));
         }
@@ -134,6 +204,7 @@ fn print_deploy(out: &mut Output, record: DeployRecord) {
     for operation in &record.operations {
         operation_lines(out, operation);
     }
+    edits.print(out, record.summary.outcome);
     let mut folded = View::default();
     for event in record.events {
         // Each engine starts its event numbers anew. Events without a number are always folded.

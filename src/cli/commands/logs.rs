@@ -8,7 +8,7 @@ use crate::cli::session::{Session, settings};
 use crate::cli::time::format_local;
 use crate::cli::values::Level;
 use model::settings::Access;
-use model::{LogLevel, LogQuery, LogRow};
+use model::{LogLevel, LogLine, LogQuery, LogRow};
 use serde_json::json;
 use std::time::Duration;
 
@@ -92,14 +92,40 @@ fn show(out: &mut Output, row: &LogRow) {
         LogLevel::Debug | LogLevel::Trace => Ink::Dim,
     };
     let level = out.paint(ink, &format!("{:<5}", line.level.label()));
+    out.line(&format!("{} {level} {}", format_local(line.at), text(line)));
+}
+
+/// Plugin, module and text of a line. A name can come from a store of another program.
+fn text(line: &LogLine) -> String {
     let module = line
         .module
         .as_deref()
         .map_or_else(String::new, |m| format!("{}: ", safe(m)));
-    out.line(&format!(
-        "{} {level} {}  {module}{}",
-        format_local(line.at),
-        safe(&line.plugin.to_string()),
-        safe_lines(&line.text)
-    ));
+    let plugin = line.plugin.to_string();
+    format!("{}  {module}{}", safe(&plugin), safe_lines(&line.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+    use model::{LogLevel, LogLine, LogStream, PluginId};
+
+    #[test]
+    fn names_and_text_of_a_line_are_escaped() {
+        let line = LogLine {
+            at: 0,
+            plugin: PluginId("acme/\u{1b}[2Jlab\u{202e}\n".into()),
+            level: LogLevel::Info,
+            module: Some("core\u{200b}\u{7}".into()),
+            text: "one\u{1b}]0;x\u{7}\u{202e}".into(),
+            stream: LogStream::Stderr,
+            panic: false,
+        };
+        let shown = text(&line);
+        assert!(
+            !shown.chars().any(model::visible::needs_escape),
+            "{shown:?}"
+        );
+        assert!(shown.contains("lab\\u{202e}"), "{shown}");
+    }
 }

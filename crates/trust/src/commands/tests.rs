@@ -294,3 +294,25 @@ fn command_trust_is_saved_by_digest_and_a_change_is_named() {
     assert!(error.to_string().contains("has changed since"), "{error}");
     assert!(CommandError::is_cause_of(&error));
 }
+
+#[test]
+fn question_shows_the_fixed_parts_of_words() {
+    let open = |value: Option<&str>| Part::Open(value.map(str::to_owned));
+    let fixed = |text: &str| Part::Fixed(text.to_owned());
+    for (parts, shown) in [
+        (vec![fixed("--ip="), open(None)], "'--ip=(known later)'"),
+        (
+            vec![fixed("--ip="), open(Some("10.0.0.1"))],
+            "--ip=10.0.0.1",
+        ),
+        (vec![open(None)], "(known later)"),
+        (
+            vec![fixed("http://"), open(None), fixed("/x")],
+            "'http://(known later)/x'",
+        ),
+    ] {
+        let words = [Word::fixed("./drain.sh"), Word(parts), Word::fixed("a b")];
+        let expected = format!("./drain.sh {shown} 'a b'");
+        assert_eq!(displayed(&words, "pattern"), expected);
+    }
+}
