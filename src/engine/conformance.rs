@@ -72,8 +72,8 @@ struct TypeRun<'a> {
     checks: Vec<Check>,
     object: Option<Prior>,
     record: Option<u64>,
-    /// Record of the object that was replaced, until a destroy is proven.
-    replaced: Option<u64>,
+    /// Object that was replaced with its record, until a destroy is proven.
+    replaced: Option<(Prior, Option<u64>)>,
     created_in: Option<Duration>,
     leftovers: Vec<Leftover>,
     /// Reason for all checks that are not made.

@@ -2,6 +2,7 @@
 
 use super::compare::difference;
 use super::create::{Destroyed, id_of};
+use super::protection::may_keep_object;
 use super::steps::{Outcome, Unplanned};
 use super::{ObjectRecord, Subject, TypeRun};
 use crate::stage::managed::{Planned, Prior, plan_destroy};
@@ -32,21 +33,30 @@ impl TypeRun<'_> {
         let again = self.destroy_object(&object).await;
         let again = again.map(|()| "the second destroy has no errors".to_owned());
         self.result("destroy-again", again);
-        // The second destroy may have been the one that took effect.
-        let remains = after == AfterDestroy::Remains;
-        if remains && !matches!(self.read_object(&object).await, Ok(None)) {
-            self.leftovers.push(Leftover {
-                type_name: self.subject.type_name.to_owned(),
-                id: id_of(&object.value),
-                why: "the destroy succeeded, but a read still returns the object".to_owned(),
-            });
-        } else if after != AfterDestroy::Unproven {
-            let proven = [self.record.take(), self.replaced.take()];
-            let records = self.subject.records;
-            proven
-                .into_iter()
-                .flatten()
-                .for_each(|of| records.remove(of));
+        self.conclude(object, after).await;
+    }
+
+    /// Lists each destroyed object that remains or may remain, and removes the records of the
+    /// others.
+    async fn conclude(&mut self, object: Prior, after: AfterDestroy) {
+        let replaced = self.replaced.take();
+        let last = (object, self.record.take());
+        let kept = kept_by(&self.subject.config);
+        for (object, record) in replaced.into_iter().chain([last]) {
+            let may_remain = after == AfterDestroy::Remains || kept.is_some();
+            // The second destroy may have been the one that took effect.
+            if may_remain && !matches!(self.read_object(&object).await, Ok(None)) {
+                self.leftovers.push(Leftover {
+                    type_name: self.subject.type_name.to_owned(),
+                    id: id_of(&object.value),
+                    why: remains(kept.as_deref()),
+                });
+                self.record = self.record.or(record);
+            } else if after == AfterDestroy::Unproven {
+                self.record = self.record.or(record);
+            } else if let Some(record) = record {
+                self.subject.records.remove(record);
+            }
         }
     }
 
@@ -65,7 +75,7 @@ impl TypeRun<'_> {
             }
         };
         if let Some(text) = difference(self.schema, &object.value, &read.value) {
-            self.fail(id, format!("the read still returns an object: {text}"));
+            self.still_returned(id, format!("the read still returns an object: {text}"));
             return AfterDestroy::Remains;
         }
         // Types that exist only in the state return the recorded object, too. An import that
@@ -76,7 +86,8 @@ impl TypeRun<'_> {
                 format!("the read returns the recorded object, but an import does not: {why}"),
             ),
             Some(Destroyed::Remains) => {
-                self.fail(id, "a read and an import still return the object");
+                let why = "a read and an import still return the object";
+                self.still_returned(id, why.to_owned());
                 return AfterDestroy::Remains;
             }
             None => self.skip(
@@ -85,6 +96,14 @@ impl TypeRun<'_> {
             ),
         }
         AfterDestroy::Gone
+    }
+
+    /// Reports an object that remains. It is no fault if the configuration asks for that.
+    fn still_returned(&mut self, id: &str, why: String) {
+        match kept_by(&self.subject.config) {
+            Some(argument) => self.skip(id, format!("the configuration sets {argument:?}; {why}")),
+            None => self.fail(id, why),
+        }
     }
 
     pub(super) async fn destroy_object(&self, object: &Prior) -> Result<(), String> {
@@ -151,6 +170,28 @@ impl TypeRun<'_> {
     }
 }
 
+/// Argument of a configuration that may keep the real object when it is destroyed.
+fn kept_by(config: &Value) -> Option<String> {
+    let is_set = |value: &Value| {
+        let is_empty = value.is_null() || value.as_bool() == Some(false);
+        value.is_known() && !is_empty && value.as_str() != Some("")
+    };
+    let mut members = config.elements();
+    members.find_map(|(name, value)| {
+        let name = name.as_str()?;
+        (may_keep_object(name) && is_set(value)).then(|| name.to_owned())
+    })
+}
+
+fn remains(kept: Option<&str>) -> String {
+    match kept {
+        Some(argument) => format!(
+            "it may exist: the configuration sets {argument:?}, which can keep the object when it is destroyed"
+        ),
+        None => "the destroy succeeded, but a read still returns the object".to_owned(),
+    }
+}
+
 /// State of an object after its destroy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AfterDestroy {
@@ -191,13 +232,46 @@ pub async fn destroy_recorded(subject: Subject<'_>, of: &ObjectRecord) -> Result
     Err(failed.next_back().cloned().unwrap_or(run.reason))
 }
 
-/// Destroys an object that the checks left.
+/// Destroys an object that the checks left. `is_doubtful` if another object of the type remains
+/// after its destroy.
 ///
 /// # Errors
-/// Reason that the object remains.
-pub async fn clean_up(subject: Subject<'_>, object: &Prior) -> Result<(), String> {
-    match TypeRun::new(subject) {
-        Some(run) => run.destroy_object(object).await,
-        None => Err("the provider has no such type any more".to_owned()),
+/// Reason that the object remains, or may remain.
+pub async fn clean_up(
+    subject: Subject<'_>,
+    object: &Prior,
+    is_doubtful: bool,
+) -> Result<(), String> {
+    let gone = || "the provider has no such type any more".to_owned();
+    let run = TypeRun::new(subject).ok_or_else(gone)?;
+    run.destroy_object(object).await?;
+    let kept = kept_by(&run.subject.config);
+    let may_remain = is_doubtful || kept.is_some();
+    match may_remain && !matches!(run.read_object(object).await, Ok(None)) {
+        true => Err(remains(kept.as_deref())),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept_by;
+    use cty::Value;
+
+    #[test]
+    fn only_a_set_argument_keeps_the_object() {
+        let name = ("name", Value::string("n"));
+        for (argument, value, expected) in [
+            ("skip_destroy", Value::bool(true), true),
+            ("skip_destroy", Value::bool(false), false),
+            ("skip_destroy", Value::null(cty::Type::Bool), false),
+            ("final_snapshot_identifier", Value::string("s"), true),
+            ("final_snapshot_identifier", Value::string(""), false),
+            ("alpha", Value::bool(true), false),
+        ] {
+            let config = Value::object([name.clone(), (argument, value)]);
+            let kept = kept_by(&config);
+            assert_eq!(kept.as_deref() == Some(argument), expected, "{argument}");
+        }
     }
 }

@@ -212,7 +212,7 @@ impl TypeRun<'_> {
         self.destroy_object(&object).await?;
         self.object = None;
         // A destroy without effect shows only at the end, so that the first object stays recorded.
-        self.replaced = self.record.take();
+        self.replaced = Some((object, self.record.take()));
         // The plan of a replacement has two steps, and this apply is only the second one.
         let created = Planned {
             action: Action::Create,

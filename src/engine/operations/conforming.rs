@@ -296,8 +296,10 @@ impl Operations {
                     Err("the time for destroying the remaining objects has passed".to_owned())
                 }
                 Ok(provider) => {
+                    let mut left = run.report.leftovers.iter();
+                    let is_doubtful = left.any(|left| left.type_name == type_name);
                     let subject = run.subject(&**provider, &type_name, config, false);
-                    conformance::clean_up(subject, &object).await
+                    conformance::clean_up(subject, &object, is_doubtful).await
                 }
                 Err((_, why)) => Err(why.clone()),
             };
