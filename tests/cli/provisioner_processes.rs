@@ -60,8 +60,10 @@ fn two_equal_signals_within_moments_count_as_one() {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains("\"type\":\"cancel\"")));
         w.write("go", "");
-        lines.for_each(drop);
-        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let result = lines.map(Result::unwrap).last().unwrap();
+        assert!(result.contains("\"outcome\":\"succeeded\""), "{result}");
+        // The code agrees with the outcome: the signal came too late to stop anything.
+        assert_eq!(child.wait().unwrap().code(), Some(0));
         assert_eq!(w.read("done"), "whole\n", "{kind:?}");
     }
 }

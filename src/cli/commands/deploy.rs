@@ -241,10 +241,11 @@ async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
     }
     Ok(match summary.outcome {
         DeployOutcome::Cancelled | DeployOutcome::Interrupted => CANCELLED,
-        // A signal that came too late to stop an operation still ends with this code.
-        _ if interrupted => CANCELLED,
-        DeployOutcome::Failed => FAILURES,
+        // The code agrees with the printed outcome: a signal came too late to stop anything.
         DeployOutcome::Succeeded | DeployOutcome::Running => OK,
+        // The signal can be the cause of the failures.
+        DeployOutcome::Failed if interrupted => CANCELLED,
+        DeployOutcome::Failed => FAILURES,
     })
 }
 
