@@ -209,6 +209,23 @@ fn dependents_in_another_instance_are_destroyed_first() {
 }
 
 #[test]
+fn connected_instance_waits_only_for_its_dependents() {
+    let module = "variable \"peer\" {}\nresource \"terraform_data\" \"early\" {\n  input = var.in\n}\nresource \"terraform_data\" \"late\" {\n  input = [var.in, var.peer, terraform_data.early.id]\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = self.input[0] == \"c\" ? \"test ! -e fails\" : \"true\"\n  }\n}\noutput \"early\" {\n  value = terraform_data.early.id\n}\n";
+    let call = PASSED_BACK.replace("\"b\"]", "\"b\", \"c\"]");
+    let w = called_by(&call, module, "");
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    w.write("fails", "");
+    w.run(&["deploy", "--auto-approve", "--destroy"]).expect(5);
+    // Only the first object of `a`, and that of `c`, are needed by what failed.
+    let left = [
+        "module.m[\"a\"].terraform_data.early",
+        "module.m[\"c\"].terraform_data.early",
+        "module.m[\"c\"].terraform_data.late",
+    ];
+    assert_eq!(objects(&w), left);
+}
+
+#[test]
 fn targeted_destroy_leaves_out_instances_that_do_not_need_the_target() {
     let module = "variable \"peer\" {}\nresource \"terraform_data\" \"early\" {}\nresource \"terraform_data\" \"late\" {\n  input = terraform_data.early.id\n}\nresource \"terraform_data\" \"other\" {\n  input = var.peer\n}\noutput \"early\" {\n  value = terraform_data.early.id\n}\n";
     let w = called_by(PASSED_BACK, module, "");

@@ -133,3 +133,28 @@ fn batch_of_a_member_in_a_module_holds_what_its_own_instance_changes() {
     let stage = [&["stage", "--detailed-exitcode"], &changed[..]].concat();
     w.run(&stage).expect(0);
 }
+
+#[test]
+fn member_of_a_module_is_counted_and_named_by_both_keys() {
+    let call = "module \"m\" {\n  source   = \"./m\"\n  for_each = { \"a\" = [\"b/c\"], \"a/b\" = [\"c\"] }\n  names    = each.value\n}\n";
+    let module = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nvariable \"names\" {}\nresource \"lab_thing\" \"web\" {\n  for_each = toset(var.names)\n  name     = replace(each.key, \"/\", \"-\")\n}\n";
+    let lab = Lab::new(call);
+    let w = &lab.workspace;
+    w.write("m/main.tf", module);
+    w.run(&["init"]).expect(0);
+    let members = group("").replace("lab_thing.web", "module.m.lab_thing.web");
+    w.write("web.flightdeck.hcl", &members);
+    deploy(&lab, &[]);
+    let shown = w.run(&["group", "show", "web"]).expect(0).stdout;
+    for member in ["a/b\\/c", "a\\/b/c"] {
+        assert!(shown.contains(member), "{shown}");
+    }
+    let scaled = w.run(&["group", "scale", "web", "3"]).expect(0).stdout;
+    for line in [
+        "for_each = toset(var.names) in m/main.tf:8 decides the size",
+        "multiplied by for_each = { \"a\" = [\"b/c\"], \"a/b\" = [\"c\"] } in main.tf:",
+        "change these expressions to get 3 members",
+    ] {
+        assert!(scaled.contains(line), "{scaled}");
+    }
+}

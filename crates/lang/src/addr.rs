@@ -437,18 +437,10 @@ impl Target {
 
     /// Returns true if the instance lies in the target.
     pub fn contains(&self, instance: &AbsInstance) -> bool {
+        // A resource lies in exactly this module, and a module target includes modules below it.
         let inside = |prefix: &ModuleInstance, exact: bool| {
-            // A resource lies in exactly this module, and a module target includes modules below
-            // it.
-            (if exact {
-                instance.module.0.len() == prefix.0.len()
-            } else {
-                instance.module.0.len() >= prefix.0.len()
-            }) && prefix
-                .0
-                .iter()
-                .zip(&instance.module.0)
-                .all(|(a, b)| a.0 == b.0 && (a.1 == InstanceKey::None || a.1 == b.1))
+            (!exact || instance.module.0.len() == prefix.0.len())
+                && encloses(prefix, &instance.module)
         };
         match self {
             Target::Module(m) => inside(m, false),
@@ -457,6 +449,11 @@ impl Target {
                 inside(&i.module, true) && i.resource == instance.resource && i.key == instance.key
             }
         }
+    }
+
+    /// Returns true if the target is a module that encloses this instance, or the instance itself.
+    pub fn contains_module(&self, instance: &ModuleInstance) -> bool {
+        matches!(self, Target::Module(module) if encloses(module, instance))
     }
 
     /// Returns true if an instance of the declared resource may lie in the target.
@@ -472,6 +469,14 @@ impl Target {
             }
         }
     }
+}
+
+/// Returns true if a module instance is `outer` or inside of it. Steps of `outer` without a key
+/// mean all instances.
+fn encloses(outer: &ModuleInstance, instance: &ModuleInstance) -> bool {
+    let mut steps = outer.0.iter().zip(&instance.0);
+    instance.0.len() >= outer.0.len()
+        && steps.all(|(a, b)| a.0 == b.0 && (a.1 == InstanceKey::None || a.1 == b.1))
 }
 
 impl fmt::Display for Target {

@@ -258,6 +258,9 @@ pub struct GroupSize {
     pub expression: String,
     /// File and line of the expression.
     pub place: String,
+    /// Repetitions of the modules around it, which multiply the number.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub multiplied_by: Vec<String>,
     /// The only variable of the expression, if the root module has it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub variable: Option<String>,

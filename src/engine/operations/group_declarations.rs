@@ -4,6 +4,8 @@
 use super::command::Operations;
 use super::group_files::{failed, read_text, remove};
 use crate::error::{EngineError, NotFound};
+use lang::addr::ModulePath;
+use lang::config::Module;
 use lang::source::{SourceMap, Span};
 use lang::syntax::{Expr, ExprKind, StepKind, parse_file};
 use model::*;
@@ -73,20 +75,26 @@ impl Operations {
         let module = loaded.root.descendant(&instance.module.0);
         let resource = module.and_then(|module| module.resources.get(&instance.resource));
         let resource = resource.ok_or_else(single)?;
-        let (argument, expr) = match (&resource.count, &resource.for_each) {
-            (Some(count), _) => ("count", count),
-            (_, Some(for_each)) => ("for_each", for_each),
-            _ => return Err(single().into()),
-        };
+        let mut repeated = repeated_calls(&loaded.root, &instance.module);
+        let own = repetition(&resource.count, &resource.for_each);
+        let own = own.map(|(argument, expr)| (instance.module.clone(), argument, expr));
+        // Without repetition of its own, the resource has a member for each instance of its module.
+        let decides = own.or_else(|| repeated.pop());
+        let (module, argument, expr) = decides.ok_or_else(single)?;
         // A variable of a child module has its value from a call.
-        let variable = variable(expr).filter(|_| instance.module.is_root());
+        let variable = variable(expr).filter(|_| module.is_root() && repeated.is_empty());
         let assigned = variable.as_deref().and_then(|v| self.assignment(v));
+        let others = repeated.iter().map(|(_, argument, expr)| {
+            let (text, place) = (text_of(&loaded, expr.span), place_of(&loaded, expr.span));
+            format!("{argument} = {text} in {place}")
+        });
         Ok(GroupSize {
             group: name.to_owned(),
             instance: instance.to_string(),
             argument: argument.to_owned(),
             expression: text_of(&loaded, expr.span),
             place: place_of(&loaded, expr.span),
+            multiplied_by: others.collect(),
             variable,
             assigned: assigned.map(|place| place.file),
         })
@@ -214,6 +222,29 @@ fn argument(name: &str) -> &'static str {
         "count" => "count",
         _ => "for_each",
     }
+}
+
+/// Returns the calls with `count` or `for_each` on the way to a module, the outermost first: the
+/// calling module, the argument, and its expression.
+fn repeated_calls<'c>(
+    root: &'c Module,
+    path: &ModulePath,
+) -> Vec<(ModulePath, &'static str, &'c Expr)> {
+    let call = |depth: usize| {
+        let calling = ModulePath(path.0[..depth].to_vec());
+        let call = root.descendant(&calling.0)?.calls.get(&path.0[depth])?;
+        let (argument, expr) = repetition(&call.count, &call.for_each)?;
+        Some((calling, argument, expr))
+    };
+    (0..path.0.len()).filter_map(call).collect()
+}
+
+fn repetition<'c>(
+    count: &'c Option<Expr>,
+    for_each: &'c Option<Expr>,
+) -> Option<(&'static str, &'c Expr)> {
+    let count = count.as_ref().map(|expr| ("count", expr));
+    count.or(for_each.as_ref().map(|expr| ("for_each", expr)))
 }
 
 fn range(span: Span) -> Range<usize> {

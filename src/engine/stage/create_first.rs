@@ -2,6 +2,7 @@
 
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
+use graph::Step;
 use lang::addr::{ConfigResource, Mode};
 use lang::config::Module;
 use std::collections::HashSet;
@@ -14,17 +15,20 @@ fn surge_resources(root: &Module) -> HashSet<ConfigResource> {
 }
 
 /// Returns the resources with `create_before_destroy`: declared so, the instance of a group with
-/// `surge`, needed by such a resource, or recorded so in the state if no longer declared.
+/// `surge`, needed by such a resource, or recorded so in the state if no longer declared. Resources
+/// outside of the targets count for nothing, as in OpenTofu.
 pub(super) fn create_first(
     nodes: &Nodes,
     root: &Module,
     prior: &PriorState,
+    evaluates: impl Fn(Step) -> bool,
 ) -> HashSet<ConfigResource> {
     let surge = surge_resources(root);
     let declared = nodes
         .nodes
         .iter()
         .enumerate()
+        .filter(|(step, _)| evaluates(*step))
         .filter_map(|(step, node)| match node {
             Node::Resource(r) => {
                 let resource = root.descendant(&r.module.0)?.resources.get(&r.resource)?;

@@ -285,6 +285,8 @@ pub fn member_key(address: &AbsInstance) -> MemberKey {
             let texts: Vec<String> = several
                 .iter()
                 .filter_map(|key| Some(MemberKey::from_instance(key)?.to_string()))
+                // A key with a slash must not be taken for two keys.
+                .map(|text| text.replace('\\', "\\\\").replace('/', "\\/"))
                 .collect();
             MemberKey::name(&texts.join("/"))
         }

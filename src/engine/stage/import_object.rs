@@ -135,7 +135,7 @@ fn record(
         provider: key,
         tainted: false,
         // Recorded as a deploy would record it.
-        create_before_destroy: create_first(&walk.nodes, &walk.context.root, prior)
+        create_before_destroy: create_first(&walk.nodes, &walk.context.root, prior, |_| true)
             .contains(&address.config()),
         skip_destroy: resource.lifecycle.forgets(),
         dependencies: &dependencies,

@@ -8,13 +8,12 @@ mod recorded;
 use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
-use super::select;
-use super::steps;
+use super::select::{self, ChangeRef};
 use graph::Step;
-use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModulePath, Target};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, ModulePath, Target};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
-use model::{ConfigKey, StageMode};
+use model::{ConfigKey, Selection, StageMode};
 use recorded::Dependencies;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use workspace::provider_addr::{self};
@@ -103,28 +102,44 @@ impl StageScope {
             .is_some_and(|all| all.contains(instance))
     }
 
+    /// Selects the changes that the targets need: their own and, also if they do not change
+    /// themselves, those that they depend on. All changes are selected without targets.
+    pub fn selected(
+        &self,
+        changes: &[Change],
+        nodes: &Nodes,
+        connected: &BTreeSet<ModulePath>,
+    ) -> Selection {
+        let refs = select::references_within(changes, connected);
+        if self.targets.is_empty() {
+            return select::with_needs(&refs, |_| true);
+        }
+        let is_included = |change: &ChangeRef| self.is_included(&change.address);
+        // Data that is read while planning has no change from which to follow its needs.
+        let planned: HashSet<ConfigResource> = refs.iter().map(|c| c.address.config()).collect();
+        let data = resources(nodes).filter(|(_, r)| {
+            r.resource.mode == Mode::Data && self.targeted.contains(r) && !planned.contains(r)
+        });
+        let needed = nodes.graph.closure(data.map(|(step, _)| step));
+        let needed: HashSet<&ConfigResource> = needed
+            .iter()
+            .filter_map(|step| nodes.nodes[*step].resource())
+            .collect();
+        select::with_needs(&refs, |change| {
+            is_included(change) || needed.contains(&change.address.config())
+        })
+    }
+
     /// Returns the changes to deselect initially: they were planned together with a needed
     /// resource, but no target needs these instances. Returns an error if the targets need an
     /// instance that they leave out.
     pub fn initially_deselected(
         &self,
         changes: &[Change],
+        selection: Selection,
         prior: &PriorState,
-        connected: &BTreeSet<ModulePath>,
         expansions: &BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     ) -> Result<Vec<String>, Diagnostics> {
-        if self.targets.is_empty() {
-            return Ok(Vec::new());
-        }
-        let refs = select::references_within(changes, connected);
-        // The selection starts with the targeted changes and follows their needs.
-        let asked: Vec<String> = changes
-            .iter()
-            .filter(|c| steps::has_effect(c) && self.is_included(&c.address))
-            .map(Change::id)
-            .collect();
-        let selection = select::select_only(&refs, &asked)
-            .map_err(|e| Diagnostic::error("Invalid target", e.to_string()))?;
         let taken: HashSet<&str> = selection.taken.iter().map(String::as_str).collect();
         let cut_off = self.untargeted_new_instances(prior, expansions);
         let mut faults = Diagnostics::new();

@@ -169,6 +169,14 @@ pub fn select_only(changes: &[ChangeRef], addresses: &[String]) -> Result<Select
     Ok(selection(changes, &taken, along))
 }
 
+/// Selects the wanted changes and their needs; a change without an effect passes its needs on.
+pub fn with_needs(changes: &[ChangeRef], wanted: impl Fn(&ChangeRef) -> bool) -> Selection {
+    let mut taken: Vec<bool> = changes.iter().map(wanted).collect();
+    let start = (0..changes.len()).filter(|i| taken[*i]).collect();
+    let along = DependencyGraph::new(changes).pull(&mut taken, start);
+    selection(changes, &taken, along)
+}
+
 fn selection(changes: &[ChangeRef], taken: &[bool], along: Vec<(usize, usize)>) -> Selection {
     let ids = |wanted: bool| {
         let picked = changes

@@ -18,7 +18,7 @@ use super::prior::{PriorState, ResolvedProviders};
 use super::scope::{Phase, WalkContext, timestamp};
 use super::sealing::StageSecrets;
 use super::state_values::stored_cell;
-use super::targets::{Targets, read_targets, unmatched_warnings, without_instance};
+use super::targets::{KnownInstances, Targets, read_targets, unmatched_warnings};
 use super::values::Values;
 use super::variables;
 use super::walk::{Providers, Walk};
@@ -200,10 +200,17 @@ pub async fn stage(basis: PlanInput) -> (StageResult, Diagnostics) {
         return (StageResult::Errored(None), diags);
     }
     let request = basis.request.clone();
+    let known = KnownInstances {
+        mode: request.mode,
+        walk: &plan.walk,
+        prior: &plan.prior,
+        expansions: &gathered.expansions,
+    };
+    let missing = known.warnings(&request);
     match assemble(basis, &plan, gathered, at, errored) {
         Ok(stage) if errored => (StageResult::Errored(Some(Box::new(stage))), diags),
         Ok(mut stage) => {
-            diags.extend(without_instance(&request, &plan.walk.nodes, &stage.changes));
+            diags.extend(missing);
             stage.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             (StageResult::Complete(Box::new(stage)), diags)
         }
@@ -262,8 +269,9 @@ fn planning(
     let declared = basis.root.all().iter().map(|m| m.resources.len()).sum();
     let total = u32::try_from(in_state.max(declared)).unwrap_or(u32::MAX);
     let (done, told) = (AtomicU32::new(0), basis.progress.clone());
+    let evaluates = |step| narrow.as_ref().is_none_or(|scope| scope.evaluates(step));
     PlanWalk {
-        create_first: create_first(&walk.nodes, &basis.root, &prior),
+        create_first: create_first(&walk.nodes, &basis.root, &prior, evaluates),
         walk,
         prior,
         options: PlanOptions {
@@ -345,7 +353,10 @@ fn assemble(
         .filter(|_| basis.request.mode == StageMode::Normal);
     let connected = walk.nodes.connected_modules();
     let expansions = &found.expansions;
-    let left = narrow.map(|n| n.initially_deselected(&changes, prior, connected, expansions));
+    let left = narrow.map(|n| {
+        let selected = n.selected(&changes, &walk.nodes, connected);
+        n.initially_deselected(&changes, selected, prior, expansions)
+    });
     let left = left.transpose()?;
     let groups = (!errored).then(|| can_be_deployed(&basis, walk, &changes, &outputs, at));
     let groups = groups.transpose()?.unwrap_or_default();

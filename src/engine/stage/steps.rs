@@ -221,9 +221,11 @@ impl Selected<'_> {
             apply: HashMap::new(),
             destroy: HashMap::new(),
             gated,
-            single: match order {
-                DependentOrder::Resources => Dependents::default(),
-                _ => Dependents::of(self.groups, changes),
+            single: {
+                let connected = self.nodes.connected_modules();
+                let is_by_member = order != DependentOrder::Resources;
+                let groups = self.groups.iter().copied().filter(|_| is_by_member);
+                Dependents::of(&groups.collect::<Vec<_>>(), connected, changes)
             },
         };
         out.nodes(self.ends, changes, taken);

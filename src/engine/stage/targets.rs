@@ -1,11 +1,14 @@
 //! Parses and checks the addresses of a request.
 
-use super::change::Change;
 use super::nodes::Nodes;
 use super::prior::PriorState;
-use lang::addr::{AbsInstance, Mode, Target};
+use super::walk::Walk;
+use lang::addr::{AbsInstance, AbsResource, InstanceKey, Mode, Target};
 use lang::diag::Diagnostic;
 use model::{StageMode, StageRequest};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::sync::Arc;
 
 /// Limit of instances named in a hint.
 const MAX_LISTED: usize = 8;
@@ -71,53 +74,107 @@ fn replaceable(replace: &[AbsInstance], mode: StageMode) -> Result<(), Diagnosti
     Ok(())
 }
 
-/// Returns warnings for addresses of existing resources without the named instance. Each managed
-/// instance has a change, even without effect.
-pub(super) fn without_instance(
-    request: &StageRequest,
-    nodes: &Nodes,
-    changes: &[Change],
-) -> Vec<Diagnostic> {
-    // Addresses of unknown resources have their own warning, see [`nowhere`].
-    let is_known = |a: &AbsInstance| {
-        nodes
-            .nodes
-            .iter()
-            .any(|n| n.resource() == Some(&a.config()))
-    };
-    let is_missing = |a: &AbsInstance| {
-        let is_of = |c: &Change| c.address == *a || c.previous.as_ref() == Some(a);
-        a.resource.mode == Mode::Managed && is_known(a) && !changes.iter().any(is_of)
-    };
-    let warning = |flag: &str, a: &AbsInstance, then: &str| {
-        let same = |c: &&Change| c.address.config() == a.config();
-        let there: Vec<String> = changes
-            .iter()
-            .filter(same)
-            .take(MAX_LISTED)
-            .map(|c| c.address.to_string())
-            .collect();
-        let hint = match there.is_empty() {
-            true => String::new(),
-            false => format!(" Instances of the resource: {}.", there.join(", ")),
-        };
-        let detail = format!("The stage has no instance {a}. {then}{hint}");
-        Diagnostic::warning(format!("--{flag} matches nothing"), detail)
-    };
-    // A refresh-only stage has no changes to look the addresses up in.
-    if request.mode == StageMode::RefreshOnly {
-        return Vec::new();
+/// Flags with addresses, their values, and what an address does that matches nothing.
+fn flags(request: &StageRequest) -> [(&'static str, &[String], &'static str); 3] {
+    let (target, exclude) = (&request.target, &request.exclude);
+    [
+        ("target", target, "This address adds nothing to the stage."),
+        ("exclude", exclude, "This address excludes no object."),
+        (
+            "replace",
+            &request.replace,
+            "This address replaces nothing.",
+        ),
+    ]
+}
+
+/// Instances that the configuration declares, as far as evaluated, or that the state has.
+pub(super) struct KnownInstances<'a> {
+    pub(super) mode: StageMode,
+    pub(super) walk: &'a Walk,
+    pub(super) prior: &'a PriorState,
+    pub(super) expansions: &'a BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
+}
+
+impl KnownInstances<'_> {
+    /// Returns warnings for addresses of existing modules and resources without the named instance.
+    pub(super) fn warnings(&self, request: &StageRequest) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for (flag, texts, then) in flags(request) {
+            for text in texts {
+                // A replacement names one instance, the other flags may name all of a resource.
+                let target = match flag {
+                    "replace" => text.parse().map(Target::Instance),
+                    _ => text.parse(),
+                };
+                if let Some(alternatives) = target.ok().and_then(|target| self.missing(&target)) {
+                    let detail = format!("The stage has no instance {text}. {then}{alternatives}");
+                    let summary = format!("--{flag} matches nothing");
+                    found.push(Diagnostic::warning(summary, detail));
+                }
+            }
+        }
+        found
     }
-    let replace = request.replace.iter().filter_map(|text| text.parse().ok());
-    let target = request.target.iter().filter_map(|text| match text.parse() {
-        Ok(Target::Instance(instance)) => Some(instance),
-        _ => None,
-    });
-    let replace = replace.filter(|a| is_missing(a));
-    let target = target.filter(|a| is_missing(a));
-    let replace = replace.map(|a| warning("replace", &a, "This address replaces nothing."));
-    let target = target.map(|a| warning("target", &a, "This address adds nothing to the stage."));
-    replace.chain(target).collect()
+
+    /// Returns a hint with the existing instances if an address names a missing one of a declared
+    /// resource or module.
+    fn missing(&self, target: &Target) -> Option<String> {
+        let mut declared = self.walk.nodes.nodes.iter().filter_map(|n| n.resource());
+        // Addresses of unknown resources have their own warning, see [`unmatched_warnings`].
+        let is_known = declared.any(|resource| target.may_contain(resource));
+        if !is_known || self.instances().any(|instance| target.contains(&instance)) {
+            return None;
+        }
+        let module = Target::Module(target.module().clone());
+        let modules = self
+            .walk
+            .context
+            .values
+            .evaluated_instances(&target.module().path());
+        let is_listed = |list: &Arc<Vec<_>>| list.iter().any(|m| module.contains_module(m));
+        match modules.filter(|list| !is_listed(list)) {
+            Some(list) => return Some(hint("module", &mut list.iter())),
+            None if self.mode == StageMode::Destroy => return Some(String::new()),
+            None => {}
+        }
+        let Target::Instance(address) = target else {
+            return None;
+        };
+        let resource = Target::Resource(address.abs());
+        let has_resource = |abs: &AbsResource| resource.contains(&abs.instance(InstanceKey::None));
+        // The instances of a resource that is not evaluated are not known.
+        self.expansions.keys().any(has_resource).then(|| {
+            let mut existing = self.instances().filter(|i| resource.contains(i));
+            hint("resource", &mut existing)
+        })
+    }
+
+    fn instances(&self) -> impl Iterator<Item = AbsInstance> {
+        let declared = self.expansions.iter();
+        let declared = declared
+            .flat_map(|(resource, keys)| keys.iter().map(|key| resource.instance(key.clone())));
+        let recorded = self.prior.resources.iter().flat_map(|(resource, objects)| {
+            objects
+                .keys()
+                .map(|key| resource.instance(InstanceKey::clone(key)))
+        });
+        // An address may name an object as before its move.
+        let former = self.prior.former_addresses().cloned();
+        // A destroy ignores what the configuration declares.
+        let declared = declared.filter(|_| self.mode != StageMode::Destroy);
+        declared.chain(recorded).chain(former)
+    }
+}
+
+fn hint<T: Display + Ord>(of: &str, existing: &mut dyn Iterator<Item = T>) -> String {
+    let existing: BTreeSet<T> = existing.collect();
+    let listed = existing.iter().take(MAX_LISTED).map(T::to_string);
+    let listed: Vec<String> = listed.collect();
+    match listed.is_empty() {
+        true => String::new(),
+        false => format!(" Instances of the {of}: {}.", listed.join(", ")),
+    }
 }
 
 /// Returns warnings for addresses that neither configuration nor state has, or had before a move.
@@ -128,23 +185,6 @@ pub(super) fn unmatched_warnings(
     nodes: &Nodes,
     prior: &PriorState,
 ) -> Vec<Diagnostic> {
-    let flags = [
-        (
-            "target",
-            &request.target,
-            "This address adds nothing to the stage.",
-        ),
-        (
-            "exclude",
-            &request.exclude,
-            "This address excludes nothing.",
-        ),
-        (
-            "replace",
-            &request.replace,
-            "This address replaces nothing.",
-        ),
-    ];
     // A stage with targets needs the former address of a moved object too.
     let former: Vec<AbsInstance> = prior.former_addresses().cloned().collect();
     let known = |t: &Target| {
@@ -156,8 +196,8 @@ pub(super) fn unmatched_warnings(
         let detail = format!("Neither the configuration nor the state has {text}. {then}");
         Diagnostic::warning(format!("--{flag} matches nothing"), detail)
     };
-    flags
-        .iter()
+    flags(request)
+        .into_iter()
         .flat_map(|(flag, texts, then)| {
             texts
                 .iter()

@@ -254,9 +254,14 @@ impl Values {
         }
     }
 
+    /// Returns the instances of a module if its call is evaluated.
+    pub fn evaluated_instances(&self, module: &ModulePath) -> Option<Arc<Vec<ModuleInstance>>> {
+        self.modules.get(module)
+    }
+
     /// Returns true if the instances of a module are evaluated and do not include this one.
     pub fn excludes_instance(&self, instance: &ModuleInstance) -> bool {
-        let all = self.modules.get(&instance.path());
+        let all = self.evaluated_instances(&instance.path());
         all.is_some_and(|all| !all.contains(instance))
     }
 

@@ -181,6 +181,9 @@ pub(super) async fn scale(
         safe_lines(&decides.expression),
         safe(&decides.place)
     ));
+    for other in &decides.multiplied_by {
+        out.line(&format!("multiplied by {}", safe_lines(other)));
+    }
     let next = match (&written, &decides.variable, &decides.assigned) {
         (Some(file), Some(variable), _) => {
             format!("{file} assigns {variable} = {size}; run `flightdeck deploy` to apply it")
@@ -191,6 +194,9 @@ pub(super) async fn scale(
         (None, Some(variable), None) => format!(
             "no file assigns var.{variable}; add --write to set it to {size} in terraform.tfvars"
         ),
+        (_, None, _) if !decides.multiplied_by.is_empty() => {
+            format!("change these expressions to get {size} members")
+        }
         (_, None, _) => format!("change that expression to get {size} members"),
     };
     out.line(&safe(&next));

@@ -319,7 +319,7 @@ impl Deploying {
             }
             // Their operations have ended after the stop, or have not started.
             for member in running.recorded.members_in_progress().await {
-                let event = self.end_of(running, member, is_unfinished);
+                let event = self.end_of(running, member, is_unfinished && cancelled);
                 self.record(running, event).await;
             }
         }
@@ -337,8 +337,9 @@ impl Deploying {
         }
     }
 
-    /// Event for an action that the rollout records as begun at the end of the deploy.
-    fn end_of(&self, running: &RunningRollout, member: MemberKey, is_unfinished: bool) -> Event {
+    /// Event for an action that the rollout records as begun at the end of the deploy. The end of a
+    /// cancelled rollout may have interrupted it.
+    fn end_of(&self, running: &RunningRollout, member: MemberKey, is_cancelled: bool) -> Event {
         let steps = running.group.rollout.steps().iter();
         let mut steps = steps.zip(&running.group.changes);
         let place = steps.find(|(step, _)| step.member == member);
@@ -346,7 +347,7 @@ impl Deploying {
         let is_lost = self.scheduler.stops().lock_lost.get().is_some();
         match id {
             Some(id) if self.recorder.is_done(&id) => Event::Done { member },
-            Some(id) if (!is_unfinished || is_lost) && !self.recorder.has_begun(&id) => {
+            Some(id) if (!is_cancelled || is_lost) && !self.recorder.has_begun(&id) => {
                 Event::NotBegun { member }
             }
             _ => Event::Failed {

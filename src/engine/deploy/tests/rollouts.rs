@@ -90,7 +90,16 @@ const ORDER: &[Rule] = &[
         after: "a, size 2; w, count 2, follows a; g, group of w",
         script: &[("update a", &[Refuse])],
         calls: "update a",
-        rollout: Some("paused (failed): 0 failed replace, 1 pending"),
+        rollout: Some("paused (failed): 0 pending, 1 pending"),
+        ..RULE
+    },
+    Rule {
+        rule: "a failed dependency drains no member",
+        before: "a, size 1; w, count 2, follows a; g, group of w",
+        after: "a, size 2; w, count 2, follows a; g, group of w, drain true",
+        script: &[("update a", &[Refuse])],
+        calls: "update a",
+        rollout: Some("paused (failed): 0 pending, 1 pending"),
         ..RULE
     },
     Rule {

@@ -426,7 +426,7 @@ impl Builder<'_> {
             for module in change.address.module.enclosing() {
                 add(resource.by_module.entry(module).or_default());
             }
-            if self.single.is_single(&config) {
+            if self.single.is_separate(&config) {
                 let by_instance = &mut resource.by_instance;
                 add(by_instance.entry(change.address.to_string()).or_default());
             }
@@ -469,7 +469,7 @@ impl Builder<'_> {
                 let within = self.nodes.shared_instance(own, &needed.path);
                 let depended = change.recorded.dependencies.contains(on);
                 let apply = self.apply.get(&i).map(|s| (i, *s));
-                let (new, old) = match self.single.is_single(on) {
+                let (new, old) = match self.single.is_separate(on) {
                     false => (BTreeSet::from([None]), BTreeSet::from([None])),
                     true => {
                         let reaching = reaching

@@ -4,6 +4,8 @@
 use crate::stage::change::Change;
 use crate::stage::groups::ChangedGroup;
 use crate::stage::needs::Needs;
+use crate::stage::select::keys;
+use lang::addr::ModulePath;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Instances of one resource that a change depends on.
@@ -30,20 +32,27 @@ pub(super) struct Dependents {
     /// Configuration addresses of the resources whose instances are ordered one by one: those of
     /// members, and those that depend on them.
     single: HashSet<String>,
+    /// Configuration addresses of the resources whose instances are destroyed one by one: those,
+    /// and all in modules whose instances may depend on each other.
+    separate: HashSet<String>,
     /// Configuration address of each change.
     configs: Vec<String>,
     by_address: HashMap<String, Vec<usize>>,
-    /// By address without the key.
+    /// By address without the key, in each enclosing module instance.
     by_resource: HashMap<String, Vec<usize>>,
 }
 
 impl Dependents {
-    /// Finds the resources to order by instance: none without groups.
-    pub(super) fn of(groups: &[&ChangedGroup], changes: &[Change]) -> Self {
+    /// Finds the resources to order by instance: none without groups and `connected` modules.
+    pub(super) fn of(
+        groups: &[&ChangedGroup],
+        connected: &BTreeSet<ModulePath>,
+        changes: &[Change],
+    ) -> Self {
         // Each instance of a committed group is a resource of its own.
         let native = groups.iter().filter(|g| g.declared.committed.is_none());
         let members: HashSet<String> = native.map(|g| g.declared.instance.to_string()).collect();
-        if members.is_empty() {
+        if members.is_empty() && connected.is_empty() {
             return Self::default();
         }
         let mut all = Self {
@@ -51,12 +60,17 @@ impl Dependents {
             ..Self::default()
         };
         for change in changes {
+            let path = change.address.module.path();
+            if connected.iter().any(|module| path.starts_with(module)) {
+                all.separate.insert(change.address.config().to_string());
+            }
             let recorded = &change.recorded.dependencies;
             let mut on = change.dependencies.iter().chain(recorded);
             if on.any(|on| members.contains(on)) {
                 all.single.insert(change.address.config().to_string());
             }
         }
+        all.separate.extend(all.single.iter().cloned());
         all.index(changes);
         all
     }
@@ -66,9 +80,15 @@ impl Dependents {
             self.configs.push(change.address.config().to_string());
             let address = change.address.to_string();
             self.by_address.entry(address).or_default().push(at);
-            let resource = change.address.abs().to_string();
-            self.by_resource.entry(resource).or_default().push(at);
+            for resource in keys(&change.address).into_iter().skip(1) {
+                self.by_resource.entry(resource).or_default().push(at);
+            }
         }
+    }
+
+    /// Returns true if the instances of a resource are destroyed one by one.
+    pub(super) fn is_separate(&self, config: &str) -> bool {
+        self.separate.contains(config)
     }
 
     /// Returns true if the instances of a resource are ordered one by one.
@@ -148,20 +168,15 @@ impl Reaching<'_> {
         };
         let all = self.all;
         for need in needs {
-            let (whole, instances) = match all.by_address.get(need) {
-                Some(one) => (false, one),
-                // Others are data sources that were read before.
-                None => match all.by_resource.get(need) {
-                    Some(instances) => (true, instances),
-                    None => continue,
-                },
-            };
-            for instance in instances {
+            if need == self.on && !all.by_address.contains_key(need) {
+                return Reach::All;
+            }
+            // Others are data sources that were read before.
+            let named = all.by_address.get(need);
+            let named = named.or_else(|| all.by_resource.get(need));
+            for instance in named.into_iter().flatten() {
                 if all.configs[*instance] == self.on {
-                    match whole {
-                        true => return Reach::All,
-                        false => drop(found.insert(need.clone())),
-                    }
+                    found.insert(self.changes[*instance].address.to_string());
                     continue;
                 }
                 match self.visit(side, *instance) {

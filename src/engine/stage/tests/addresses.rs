@@ -33,9 +33,60 @@ flags: -target=lab_thing.a
 changes: + lab_thing.a[0]
          + lab_thing.a[1]
 
-# A refresh-only stage has no changes to look the address up in.
+# Or one that a refresh has nothing to read of.
 flags: -refresh-only -target=lab_thing.a[7]
+says: warning: --target matches nothing
 changes: none
+
+# An exclude must not hide a typo.
+flags: -exclude=lab_thing.a[7]
+says: warning: --exclude matches nothing
+explains: no instance lab_thing.a[7]. This address excludes no object. Instances of the resource: lab_thing.a[0], lab_thing.a[1].
+changes: + lab_thing.a[0]
+         + lab_thing.a[1]
+
+# Module instances that do not exist: with a key of another type, nested, and with a resource.
+config: module m { source = "./m"; for_each = { x = 1, y = 2 } }
+        @@m module n { source = "./n"; count = 2 }
+            resource lab_thing a {}
+        @@m/n resource lab_thing b {}
+flags: -target=module.m["z"]
+says: warning: --target matches nothing
+explains: no instance module.m["z"]. This address adds nothing to the stage. Instances of the module: module.m["x"], module.m["y"].
+changes: none
+
+# With a resource, and with a number instead of a text.
+flags: -target=module.m[0] -target=module.m["z"].lab_thing.a
+says: warning: --target matches nothing
+      warning: --target matches nothing
+changes: none
+
+# Nested in an instance that exists.
+flags: -target=module.m["x"].module.n[5].lab_thing.b
+says: warning: --target matches nothing
+explains: Instances of the module: module.m["x"].module.n[0]
+changes: none
+
+# In all instances of the outer module.
+flags: -exclude=module.m.module.n[5] -exclude=module.m.module.n[1]
+says: warning: --exclude matches nothing
+changes: + module.m["x"].lab_thing.a
+         + module.m["y"].lab_thing.a
+         + module.m["x"].module.n[0].lab_thing.b
+         + module.m["y"].module.n[0].lab_thing.b
+
+# A destroy looks the address up in the state alone.
+state: module.m["x"].lab_thing.a
+       module.m["y"].lab_thing.a
+flags: -destroy -exclude=module.m["z"]
+says: warning: --exclude matches nothing
+changes: - module.m["x"].lab_thing.a
+         - module.m["y"].lab_thing.a
+
+# An instance of the state that the configuration no longer declares.
+state: module.m["z"].lab_thing.a
+flags: -target=module.m["z"]
+changes: - module.m["z"].lab_thing.a (delete_because_no_module)
 "#,
     )
     .await;

@@ -40,6 +40,61 @@ changes: + lab_thing.low
          + module.m.lab_thing.a
          + module.m.lab_thing.b
 
+# What an unchanged target needs; c does not change.
+config: resource lab_thing a { name = "new" }
+        resource lab_thing b { name = "new"; depends_on = [lab_thing.a] }
+        resource lab_thing c { depends_on = [lab_thing.b] }
+        resource lab_thing d { name = "new" }
+state: lab_thing.a name=old
+       lab_thing.b name=old <lab_thing.a
+       lab_thing.c <lab_thing.b
+       lab_thing.d name=old
+flags: -target=lab_thing.c
+changes: ~ lab_thing.a
+         ~ lab_thing.b
+
+# What a data source needs that is read while planning.
+config: resource lab_thing a { name = "new" }
+        locals { name = lab_thing.a.name }
+        data lab_data d { name = local.name }
+        resource lab_thing b { name = "new" }
+state: lab_thing.a name=old
+       lab_thing.b name=old
+flags: -target=data.lab_data.d
+changes: ~ lab_thing.a
+
+# Of the instances of a resource, an unchanged target needs one.
+config: resource lab_thing a { count = 2; name = "new" }
+        resource lab_thing b { zone = lab_thing.a[0].id }
+state: lab_thing.a[0] id=a name=old
+       lab_thing.a[1] name=old
+       lab_thing.b zone=a <lab_thing.a
+flags: -target=lab_thing.b
+changes: ~ lab_thing.a[0]
+         ~ lab_thing.a[1]
+deselected: lab_thing.a[1]
+
+# A replacement outside of the targets does not make its needs create first.
+config: resource lab_thing a { zone = "new" }
+        resource lab_thing b { zone = lab_thing.a.id; lifecycle { create_before_destroy = true } }
+state: lab_thing.a zone=old
+       lab_thing.b zone=old <lab_thing.a
+flags: -target=lab_thing.a
+changes: -/+ lab_thing.a (replace_because_cannot_update)
+
+# Nor does an excluded one.
+state: lab_thing.a zone=old
+       lab_thing.b zone=old <lab_thing.a
+flags: -exclude=lab_thing.b
+changes: -/+ lab_thing.a (replace_because_cannot_update)
+
+# One of the targets does.
+state: lab_thing.a zone=old
+       lab_thing.b zone=old <lab_thing.a
+flags: -target=lab_thing.b
+changes: +/- lab_thing.a (replace_because_cannot_update)
+         +/- lab_thing.b (replace_because_cannot_update)
+
 # One instance; its siblings stay.
 config: resource lab_thing a { count = 3 }
 flags: -target=lab_thing.a[1]
