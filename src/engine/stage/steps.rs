@@ -227,12 +227,17 @@ impl Selected<'_> {
                 let groups = self.groups.iter().copied().filter(|_| is_by_member);
                 Dependents::of(&groups.collect::<Vec<_>>(), connected, changes)
             },
+            spans: HashMap::new(),
+            followers: Vec::new(),
         };
         out.nodes(self.ends, changes, taken);
         out.instances(changes, taken);
+        if order == DependentOrder::Batches {
+            out.find_followers(self.groups, changes);
+        }
         out.destruction_order(changes, taken);
         out.order_checks_last(changes, taken);
-        out.rollouts(self.groups, changes, order == DependentOrder::Batches);
+        out.rollouts(self.groups, changes);
         out.steps.extents = out.extents.into_instances();
         out.steps
     }

@@ -9,6 +9,7 @@
 //! | `needs X` | refers to the id of `X`, which only a replacement changes |
 //! | `follows X` | refers to an attribute of `X` that each update changes |
 //! | `needs X[i]`, `follows X[i]` | the same, of the instance with the same index |
+//! | `needs all X`, `follows all X` | the same, of all instances |
 //! | `uses X` | sends the value of the lease `X` as a write-only argument |
 //! | `looks at X` | a data source that reads `X` |
 //! | `output of X` | a root output with the id of `X` |
@@ -177,6 +178,9 @@ impl Files {
                 format!("fake_thing.{name}.{attribute}")
             }
             (None, None) if other == "each" => format!("each.value.{attribute}"),
+            (None, None) if other.starts_with("all ") => {
+                format!("join(\",\", fake_thing.{}[*].{attribute})", &other[4..])
+            }
             (None, None) if other.starts_with("local ") => {
                 other.replace("[k]", "[each.key]").replacen(' ', ".", 1)
             }

@@ -61,6 +61,49 @@ const ORDER: &[Rule] = &[
         calls: "update w[0], update w[1], update v, update w[2]",
         ..RULE
     },
+    Rule {
+        rule: "a need of all members changes before the first batch, and dependents in their batch",
+        before: "n, size 1; w, count 2, kind x, needs n; v, count 2, kind x, needs w[i]; g, group of w",
+        after: "n, size 2; w, count 2, kind y, needs n; v, count 2, kind y, needs w[i]; g, group of w",
+        calls: "update n, destroy v[0], destroy w[0], create w[0], create v[0], destroy v[1], destroy w[1], create w[1], create v[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "what needs all members is replaced after the last batch",
+        before: "w, count 2, size 1; b, kind x, follows all w; g, group of w",
+        after: "w, count 2, size 2; b, kind y, follows all w; g, group of w",
+        calls: "update w[0], update w[1], destroy b, create b",
+        ..RULE
+    },
+    Rule {
+        rule: "what needs all replaced members is replaced after the last batch",
+        before: "w, count 2, kind x; v, count 2, kind x, needs w[i]; b, kind x, needs all w, needs all v; g, group of w",
+        after: "w, count 2, kind y; v, count 2, kind y, needs w[i]; b, kind y, needs all w, needs all v; g, group of w",
+        calls: "destroy v[0], destroy w[0], create w[0], create v[0], destroy v[1], destroy w[1], create w[1], create v[1], destroy b, create b",
+        ..RULE
+    },
+    Rule {
+        rule: "a batch that is not healthy leaves what needs all members in place",
+        before: "w, count 2, size 1; b, kind x, follows all w; g, group of w",
+        after: "w, count 2, size 2; b, kind y, follows all w; g, group of w, health false",
+        calls: "update w[0]",
+        state: Some("b1, w[0]1 size 2, w[1]1 size 1"),
+        ..RULE
+    },
+    Rule {
+        rule: "what needs members of two batches is replaced after the second one",
+        before: "w, count 3, size 1; b, kind x, follows w[0], follows w[1]; g, group of w",
+        after: "w, count 3, size 2; b, kind y, follows w[0], follows w[1]; g, group of w",
+        calls: "update w[0], update w[1], destroy b, create b, update w[2]",
+        ..RULE
+    },
+    Rule {
+        rule: "what needs all members is replaced after one is removed, and its dependents go with it",
+        before: "w, count 2; v, count 2, needs w[i]; b, kind x, needs all w; g, group of w",
+        after: "w, count 1; v, count 1, needs w[i]; b, kind y, needs all w; g, group of w, drain true",
+        calls: "destroy v[1], destroy w[1], destroy b, create b",
+        ..RULE
+    },
 ];
 
 const LIMITS: &[Rule] = &[

@@ -1,6 +1,6 @@
 //! Builds the steps of a deploy: for nodes, instances, and the order of creations and destroys.
 
-use super::dependents::{Dependents, Reach, Reaching, Side};
+use super::dependents::{Dependents, Follower, Reach, Reaching, Side, Span};
 use super::extents::{ExtentId, Extents};
 use super::{Steps, Task, applies, destroys};
 use crate::stage::change::Change;
@@ -61,6 +61,10 @@ pub(super) struct Builder<'a> {
     pub(super) gated: usize,
     /// Instances that are ordered one by one.
     pub(super) single: Dependents,
+    /// Changes that belong to batches; empty if dependents are not ordered by batch.
+    pub(super) spans: HashMap<usize, Span>,
+    /// Dependents of the members of each group, in its order.
+    pub(super) followers: Vec<Vec<Follower>>,
 }
 
 /// Node, in some module instances.
@@ -385,13 +389,15 @@ impl Builder<'_> {
             let needed = needed.unwrap_or(&none);
             // An early destroy precedes the changes of its dependencies, a late one follows them.
             self.add_edges(&dependents.late, &needed.apply);
-            self.add_edges(&needed.apply, &dependents.early);
+            let (before_apply, before_destroy) =
+                self.early_destroys_by_batch(on, &dependents.early);
+            self.add_edges(&needed.apply, &before_apply);
             // Instances of one resource need no further order among themselves.
             if *on == *config {
                 continue;
             }
             for destroyed in [&needed.early, &needed.late] {
-                self.add_edges(destroyed, &dependents.early);
+                self.add_edges(destroyed, &before_destroy);
                 self.add_edges(destroyed, &dependents.late);
             }
             // The old object of a create-first replacement stays until its dependents use the new
@@ -400,6 +406,28 @@ impl Builder<'_> {
             // Dependents of the old object are changed after its early destroy.
             self.add_edges(&dependents.apply_depended, &needed.early);
         }
+    }
+
+    /// Returns the early destroys of dependents that precede the changes of a resource, and those
+    /// that precede its destroys. The batches order the others: a need of all members changes while
+    /// they exist, and what depends on several batches is replaced after them.
+    fn early_destroys_by_batch(
+        &self,
+        on: &str,
+        early: &[(usize, Step)],
+    ) -> (Vec<(usize, Step)>, Vec<(usize, Step)>) {
+        let is_in_batch = self.single.is_single(on);
+        let precedes_change = |(i, _): &&(usize, Step)| match self.spans.get(i) {
+            None => true,
+            Some(span) => is_in_batch && *span == Span::Batch,
+        };
+        let precedes_destroy = |(i, _): &&(usize, Step)| match self.spans.get(i) {
+            None | Some(Span::Batch) => true,
+            Some(Span::Batches | Span::Group) => !is_in_batch,
+        };
+        let before_change = early.iter().copied().filter(|one| precedes_change(&one));
+        let before_destroy = early.iter().copied().filter(|one| precedes_destroy(&one));
+        (before_change.collect(), before_destroy.collect())
     }
 
     /// Groups selected changes by resource, and orders the two halves of each replacement.

@@ -189,7 +189,18 @@ impl Reaching<'_> {
     }
 }
 
-/// A change that depends on some members of a group.
+/// Members that a change depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Span {
+    /// All in one batch.
+    Batch,
+    /// In several batches.
+    Batches,
+    /// All members of the group.
+    Group,
+}
+
+/// A change that depends on members of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Follower {
     /// Index of the change.
@@ -197,9 +208,10 @@ pub(super) struct Follower {
     /// First and last of these members, by the steps of the rollout.
     pub(super) first: usize,
     pub(super) last: usize,
+    pub(super) span: Span,
 }
 
-/// Returns the changes that depend on some members of a group, but not on all.
+/// Returns the changes that depend on members of a group.
 pub(super) fn followers(
     group: &ChangedGroup,
     dependents: &Dependents,
@@ -222,24 +234,33 @@ pub(super) fn followers(
         ];
         let sides = sides.into_iter().filter(|(_, depends)| *depends);
         let reaches: Vec<Reach> = sides.map(|(side, _)| reaching.of(side, at)).collect();
-        if reaches.contains(&Reach::All) {
-            continue;
-        }
+        let is_whole = reaches.contains(&Reach::All);
         let addresses = reaches.iter().flat_map(|reach| match reach {
             Reach::All => None,
             Reach::Some(addresses) => Some(addresses),
         });
-        let members: BTreeSet<usize> = addresses
-            .flatten()
-            .filter_map(|address| places.get(address).copied())
-            .collect();
-        if let (Some(first), Some(last)) = (members.first(), members.last()) {
-            found.push(Follower {
-                change: at,
-                first: *first,
-                last: *last,
-            });
-        }
+        let members: BTreeSet<usize> = match is_whole {
+            true => places.values().copied().collect(),
+            false => addresses
+                .flatten()
+                .filter_map(|address| places.get(address).copied())
+                .collect(),
+        };
+        let (Some(first), Some(last)) = (members.first(), members.last()) else {
+            continue;
+        };
+        let batch = |member: &usize| group.member(*member).batch;
+        let span = match members.iter().any(|member| batch(member) != batch(first)) {
+            _ if is_whole => Span::Group,
+            true => Span::Batches,
+            false => Span::Batch,
+        };
+        found.push(Follower {
+            change: at,
+            first: *first,
+            last: *last,
+            span,
+        });
     }
     found
 }

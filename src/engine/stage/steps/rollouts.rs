@@ -2,7 +2,7 @@
 //! the one before.
 
 use super::builder::{Builder, is_destroyed_late};
-use super::dependents::{Follower, followers};
+use super::dependents::{Follower, Span, followers};
 use super::{RolloutTask, Task};
 use crate::stage::change::Change;
 use crate::stage::groups::ChangedGroup;
@@ -19,25 +19,41 @@ struct MemberSteps {
 }
 
 impl Builder<'_> {
-    /// Adds the steps of rollouts, and the edges that order the members of each group. With
-    /// `batched`, the changes that depend on single members belong to the batches.
-    pub(super) fn rollouts(&mut self, groups: &[&ChangedGroup], changes: &[Change], batched: bool) {
+    /// Finds the changes that belong to the batches: those of members, and those that depend on
+    /// them.
+    pub(super) fn find_followers(&mut self, groups: &[&ChangedGroup], changes: &[Change]) {
+        for group in groups {
+            let members = group.changes.iter().chain(group.former.iter().flatten());
+            self.spans
+                .extend(members.map(|change| (*change, Span::Batch)));
+            let mut followers = followers(group, &self.single, changes);
+            // What is only destroyed precedes the members, because they may be destroyed too.
+            followers.retain(|f| f.span == Span::Batch || self.apply.contains_key(&f.change));
+            let widest = followers.iter().filter(|f| f.span != Span::Batch);
+            let spans = followers.iter().chain(widest).map(|f| (f.change, f.span));
+            self.spans.extend(spans);
+            self.followers.push(followers);
+        }
+    }
+
+    /// Adds the steps of rollouts, and the edges that order the members of each group.
+    pub(super) fn rollouts(&mut self, groups: &[&ChangedGroup], changes: &[Change]) {
+        let followers = std::mem::take(&mut self.followers);
+        let none = Vec::new();
         for (at, group) in groups.iter().enumerate() {
-            let followers = match batched {
-                true => followers(group, &self.single, changes),
-                false => Vec::new(),
-            };
+            let followers = followers.get(at).unwrap_or(&none);
             let mut before: Vec<Step> = Vec::new();
             for batch in 0..group.batches() {
-                before = self.batch((at, group, &followers), batch, &before, changes);
+                before = self.batch((at, group, followers), batch, &before, changes);
             }
         }
     }
 
     /// Returns the destroys of followers that precede the change of their first member.
     fn early_destroys(&self, followers: &[Follower], member: usize, all: &[Change]) -> Vec<Step> {
-        let first = followers.iter().filter(|f| f.first == member);
-        let early = first.filter(|f| !is_destroyed_late(&all[f.change]));
+        let own = |f: &&Follower| f.first == member && f.span == Span::Batch;
+        let early = followers.iter().filter(own);
+        let early = early.filter(|f| !is_destroyed_late(&all[f.change]));
         early
             .filter_map(|f| self.destroy.get(&f.change).copied())
             .collect()
@@ -45,9 +61,28 @@ impl Builder<'_> {
 
     /// Returns the changes of followers that end with their last member.
     fn follower_ends(&self, followers: &[Follower], member: usize) -> Vec<Step> {
-        let last = followers.iter().filter(|f| f.last == member);
+        let own = |f: &&Follower| f.last == member && f.span != Span::Group;
+        let last = followers.iter().filter(own);
         last.filter_map(|f| self.apply.get(&f.change).copied())
             .collect()
+    }
+
+    /// Lets the replacements that depend on members of several batches begin after the last of
+    /// these batches, so that none is missing during the rollout.
+    fn replace_after(
+        &mut self,
+        followers: &[Follower],
+        batch: &[usize],
+        changed: &[Step],
+        all: &[Change],
+    ) {
+        let own = |f: &&Follower| f.span != Span::Batch && batch.contains(&f.last);
+        let early = followers.iter().filter(own);
+        let early = early.filter(|f| !is_destroyed_late(&all[f.change]));
+        let destroys: Vec<Step> = early
+            .filter_map(|f| self.destroy.get(&f.change).copied())
+            .collect();
+        destroys.iter().for_each(|step| self.needs(*step, changed));
     }
 
     /// Adds a batch after the end of the one before; returns its own end.
@@ -62,7 +97,9 @@ impl Builder<'_> {
         let begin = self.add(task(RolloutTask::Begin(batch)));
         self.needs(begin, before);
         let (mut ends, mut late) = (Vec::new(), Vec::new());
-        for member in group.batch(batch) {
+        let members: Vec<usize> = group.batch(batch).collect();
+        let mut all_changed = Vec::new();
+        for &member in &members {
             let mut steps = self.member_steps(group.changes[member], changes);
             self.former_steps(&group.former[member], &mut steps);
             let replaced = steps.late.is_some() && !steps.early.is_empty();
@@ -92,10 +129,12 @@ impl Builder<'_> {
             let changed = self.add(task(RolloutTask::Changed(member)));
             self.needs(changed, &own);
             self.needs(changed, &[first]);
-            ends.push(changed);
+            all_changed.push(changed);
             ends.extend(self.follower_ends(followers, member));
             late.extend(steps.late.filter(|_| replaced).map(|step| (member, step)));
         }
+        self.replace_after(followers, &members, &all_changed, changes);
+        ends.extend(all_changed);
         if group.declared.health.is_some() && group.phase(batch) != Some(Phase::Shrink) {
             let health = self.add(task(RolloutTask::Health(batch)));
             self.needs(health, &ends);
