@@ -259,7 +259,14 @@ impl Rollout {
             OnUnhealthy::Abort => Ok(self.end(RolloutState::Aborted, &reason, now)),
             OnUnhealthy::Continue => {
                 for at in waiting {
-                    self.steps[at].state = StepState::Unhealthy;
+                    // Without failures, no member has been healthy for long enough.
+                    let failed = members.is_empty() || members.contains_key(&self.steps[at].member);
+                    if failed {
+                        self.steps[at].state = StepState::Unhealthy;
+                    } else {
+                        self.steps[at].next += 1;
+                        self.settle(at);
+                    }
                 }
                 self.set_state(RolloutState::Running, Some(reason), now);
                 Ok(self.advance(now))

@@ -298,6 +298,15 @@ fn policy_decides_about_an_unhealthy_batch() {
          done b -> replace b; done b -> await b; healthy -> finished",
     );
     assert_eq!(states(&continued), "a:unhealthy b:done");
+
+    // Only the member that failed its last check is unhealthy.
+    let mut both = rollout(&plan("", &["a b"], ""), &policy(OnUnhealthy::Continue));
+    run(
+        &mut both,
+        "start -> begin 0; began 0 -> drain a, drain b; done a -> replace a; done b -> replace b; \
+         done a ->; done b -> await a b; unhealthy b -> finished",
+    );
+    assert_eq!(states(&both), "a:done b:unhealthy");
 }
 
 #[test]
