@@ -164,3 +164,23 @@ fn cycles_are_reported_without_their_dependents() {
     assert_eq!(g.cycles(), [vec![0, 1], vec![3]]);
     assert_eq!(g.order(), [5, 4]);
 }
+
+#[tokio::test]
+async fn skipped_step_does_not_run_when_it_becomes_urgent() {
+    // 0 fails, so that 1 is skipped; 3 needs 1, and becomes urgent once 2 runs.
+    let g = graph(&[(1, 0), (3, 1), (3, 2)], 4);
+    let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
+    let run = |s: Step| {
+        ran.lock().unwrap().push(s);
+        if s == 2 {
+            urgency.make_urgent(&g, 3);
+        }
+        async move { s != 0 }
+    };
+    let ended = g
+        .walk_urgent_first(1, &urgency, || Starts::All, run, |_| {})
+        .await;
+    assert_eq!(*ran.lock().unwrap(), [0, 2]);
+    let skipped = StepEnd::Skipped;
+    assert_eq!(ended, [StepEnd::Failed, skipped, StepEnd::Done, skipped]);
+}

@@ -83,6 +83,7 @@ impl Graph {
                 for d in line.dependents[step].clone() {
                     if !ok && ended[d].is_none() {
                         ended[d] = Some(StepEnd::Skipped);
+                        line.skip(d);
                         told(d);
                         settled.push((d, false));
                     }
@@ -169,6 +170,11 @@ impl Line {
                 self.urgent_ready.push(Reverse(step));
             }
         }
+    }
+
+    /// Takes a step out of the line: it never starts, even if it becomes urgent later.
+    fn skip(&mut self, step: Step) {
+        self.begun[step] = true;
     }
 
     /// Returns the next step that may start.

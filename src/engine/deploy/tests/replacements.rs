@@ -5,6 +5,18 @@ use super::world::Effect::{Crash, Incomplete, Refuse};
 
 const DESTROY_FIRST: &[Rule] = &[
     Rule {
+        rule: "what a failed destroy skips stays skipped after the first half of another replacement",
+        before: "a, kind x; b, follows a; c, count 2, kind x, follows b",
+        after: "a, kind y; b, follows a; c, count 2, kind y, follows b",
+        parallelism: 1,
+        script: &[("destroy c[0]", &[Refuse])],
+        calls: "destroy c[0], destroy c[1]",
+        ended: Some(
+            "a not attempted, b not attempted, c[0] failed (unexpected), c[1] half replaced",
+        ),
+        ..RULE
+    },
+    Rule {
         rule: "if the object cannot be destroyed, the new one is not created",
         before: "a, kind x",
         after: "a, kind y",
