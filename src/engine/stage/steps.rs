@@ -221,11 +221,9 @@ impl Selected<'_> {
             apply: HashMap::new(),
             destroy: HashMap::new(),
             gated,
-            single: {
-                let connected = self.nodes.connected_modules();
-                let is_by_member = order != DependentOrder::Resources;
-                let groups = self.groups.iter().copied().filter(|_| is_by_member);
-                Dependents::of(&groups.collect::<Vec<_>>(), connected, changes)
+            single: match order {
+                DependentOrder::Resources => Dependents::of(&[], changes),
+                _ => Dependents::of(self.groups, changes),
             },
             spans: HashMap::new(),
             followers: Vec::new(),

@@ -146,6 +146,14 @@ impl Needing<'_> {
                     .resources
                     .keys()
                     .for_each(|name| self.of_resource(name, None, &place, out));
+                // The module as a whole waits for all of its arguments.
+                for name in inner.variables.keys() {
+                    out.extend(
+                        self.needs_of_named(instance, Named::Variable(name.clone()))
+                            .iter()
+                            .cloned(),
+                    );
+                }
             }
         }
     }

@@ -367,10 +367,24 @@ impl Nodes {
     pub fn depends_on_nodes(&self, module: &Module, t: &Traversal) -> Vec<Step> {
         match refs::parse(t) {
             Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
-                self.of_call(module, &call)
+                let mut all = self.of_call(module, &call);
+                all.extend(self.variables_of_call(module, &call));
+                all
             }
             _ => self.of_ref(module, t),
         }
+    }
+
+    /// Returns the variables of a module call and of nested modules. The module as a whole waits for
+    /// all of its arguments, also for those that nothing in it uses.
+    fn variables_of_call(&self, module: &Module, call: &Arc<str>) -> Vec<Step> {
+        let child = module.calls.get(call).and_then(|c| c.module.as_ref());
+        let inner = child.into_iter().flat_map(|child| child.all());
+        let variables = inner.flat_map(|inner| {
+            let names = inner.variables.keys().cloned();
+            names.map(|name| Node::Variable(inner.path.clone(), name))
+        });
+        variables.filter_map(|node| self.step(&node)).collect()
     }
 
     /// Returns a module call with all resources and outputs in it and in nested modules.

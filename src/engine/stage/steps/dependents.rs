@@ -5,7 +5,6 @@ use crate::stage::change::Change;
 use crate::stage::groups::ChangedGroup;
 use crate::stage::needs::Needs;
 use crate::stage::select::keys;
-use lang::addr::ModulePath;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Instances of one resource that a change depends on.
@@ -32,8 +31,8 @@ pub(super) struct Dependents {
     /// Configuration addresses of the resources whose instances are ordered one by one: those of
     /// members, and those that depend on them.
     single: HashSet<String>,
-    /// Configuration addresses of the resources whose instances are destroyed one by one: those,
-    /// and all in modules whose instances may depend on each other.
+    /// Configuration addresses of the resources whose instances are destroyed one by one: all with
+    /// several changes.
     separate: HashSet<String>,
     /// Configuration address of each change.
     configs: Vec<String>,
@@ -43,26 +42,20 @@ pub(super) struct Dependents {
 }
 
 impl Dependents {
-    /// Finds the resources to order by instance: none without groups and `connected` modules.
-    pub(super) fn of(
-        groups: &[&ChangedGroup],
-        connected: &BTreeSet<ModulePath>,
-        changes: &[Change],
-    ) -> Self {
+    /// Finds the resources to order by instance.
+    pub(super) fn of(groups: &[&ChangedGroup], changes: &[Change]) -> Self {
         // Each instance of a committed group is a resource of its own.
         let native = groups.iter().filter(|g| g.declared.committed.is_none());
         let members: HashSet<String> = native.map(|g| g.declared.instance.to_string()).collect();
-        if members.is_empty() && connected.is_empty() {
-            return Self::default();
-        }
         let mut all = Self {
             single: members.clone(),
             ..Self::default()
         };
+        let mut seen = HashSet::new();
         for change in changes {
-            let path = change.address.module.path();
-            if connected.iter().any(|module| path.starts_with(module)) {
-                all.separate.insert(change.address.config().to_string());
+            let config = change.address.config().to_string();
+            if !seen.insert(config.clone()) {
+                all.separate.insert(config);
             }
             let recorded = &change.recorded.dependencies;
             let mut on = change.dependencies.iter().chain(recorded);

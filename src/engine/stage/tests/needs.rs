@@ -11,6 +11,14 @@ config: resource lab_thing a {}
         resource lab_thing b { name = lab_thing.a.id }
 needs: lab_thing.b needs lab_thing.a
 
+# A module as a whole waits for its arguments, also for one that nothing in it uses.
+config: resource lab_thing a {}
+        module m { source = "./m"; in = lab_thing.a.id }
+        resource lab_thing b { depends_on = [module.m] }
+        @@m variable in {}
+            resource lab_thing c {}
+needs: lab_thing.b needs lab_thing.a, module.m.lab_thing.c
+
 # A constant key.
 config: resource lab_thing a { count = 2 }
         resource lab_thing b { name = lab_thing.a[0].id }
