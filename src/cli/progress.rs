@@ -1,10 +1,12 @@
 //! Progress of a command on a terminal: a line for each operation, and one live line below them.
 //! With `--json` nothing is drawn.
 
+mod heartbeat;
+
 use super::escape::{safe, safe_lines};
 use super::live_line::LiveLine;
 use super::output::{Ink, Output, paint};
-use super::time::format_local;
+use super::time::{HEARTBEAT, format_local};
 use model::view::View;
 use model::{
     Action, CallId, CallStarted, Event, EventKind, LookupRequest, Operation, OperationProgress,
@@ -23,6 +25,8 @@ struct Running {
     address: String,
     step: OperationProgress,
     since: Instant,
+    /// Time of its next line without a terminal.
+    due: Instant,
     look: Option<LookupRequest>,
 }
 
@@ -41,6 +45,9 @@ pub(super) struct Progress {
     done: usize,
     total: usize,
     what: String,
+    began: Instant,
+    /// Time of the next line without a terminal while no operation runs.
+    due: Instant,
     last_rollout: String,
 }
 
@@ -56,6 +63,8 @@ impl Progress {
             done: 0,
             total: 0,
             what: String::new(),
+            began: Instant::now(),
+            due: Instant::now() + HEARTBEAT,
             last_rollout: String::new(),
         }
     }
@@ -88,6 +97,7 @@ impl Progress {
                             address,
                             step,
                             since,
+                            due: Instant::now() + HEARTBEAT,
                             look: operation.waits_until_ready,
                         },
                     );
@@ -156,6 +166,7 @@ impl Progress {
             step,
             since,
             look,
+            ..
         }) = at_work.iter().min_by_key(|r| r.since)
         {
             let more = if at_work.len() > 1 {
@@ -417,6 +428,7 @@ impl Progress {
                     address: operation.address.clone(),
                     step: operation.step.clone(),
                     since: Instant::now(),
+                    due: Instant::now() + HEARTBEAT,
                     look: None,
                 };
                 self.running.insert(operation.index, begun);

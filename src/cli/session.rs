@@ -5,7 +5,7 @@ use super::confirmation::confirm;
 use super::exit::CliError;
 use super::output::Output;
 use super::progress::Progress;
-use super::signals::Signals;
+use super::signals::{Signals, shutdown_timeout};
 use super::user_files;
 use engine::error::EngineError;
 use engine::handle::Engine;
@@ -24,6 +24,8 @@ const KILL_GRACE: Duration = Duration::from_secs(10);
 /// Interval in which events are collected and printed together, so that a high rate of events does
 /// not cause one wakeup each.
 const BATCH_DELAY: Duration = Duration::from_millis(20);
+/// Part of the shutdown time in which the outcomes of killed calls are recorded.
+const RECORDING_TIME: Duration = Duration::from_secs(3);
 /// Time limit for stopping all plugins.
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
@@ -251,10 +253,12 @@ impl Session {
         let mut question = std::pin::pin!(question);
         let mut ticks = tokio::time::interval(Duration::from_millis(100));
         let mut until: Option<Instant> = None;
+        let mut kill_at: Option<Instant> = None;
         let mut over = false;
         let answer = loop {
             // select! evaluates the timer even if its branch is disabled, so it needs a time.
             let deadline = until.unwrap_or_else(Instant::now);
+            let kill_time = kill_at.unwrap_or_else(Instant::now);
             // Signals come first, then the answer, so that a flood of events delays neither.
             tokio::select! { biased;
                 () = self.signals.next() => {
@@ -264,30 +268,17 @@ impl Session {
                         1 if !self.engine.cancel(CancelRung::StopStarting) => {
                             break Err(CliError::Cancelled);
                         }
-                        1 => {
-                            // A replacement stopped halfway may have destroyed its object without
-                            // a new one, so plugins are asked only after it is complete.
-                            let begun = self.engine.replacing();
-                            self.ask_later = begun > 0;
-                            if self.engine.is_cleaning_up() {
-                                progress.print_line(out, "stopping: the remaining objects are destroyed first; interrupt again to kill the plugins");
-                            } else if self.ask_later {
-                                progress.print_line(out, &format!("stopping: no new operations start, and started replacements ({begun}) are completed; interrupt again to kill the plugins"));
-                            } else {
-                                progress.print_line(out, "stopping: no new operations start, and the plugins are asked to stop; interrupt again to kill them");
-                                self.engine.cancel(CancelRung::AskPlugins);
-                            }
-                        }
+                        1 => kill_at = self.begin_stop(out, progress),
                         2 => {
-                            self.ask_later = false;
-                            progress.print_line(out, "killing the plugins: the outcome of running operations will be unknown");
-                            self.engine.cancel(CancelRung::KillPlugins);
-                            // Killed plugins still need a moment to be recorded as unknown
-                            // outcomes.
-                            until = Some(Instant::now() + KILL_GRACE);
+                            kill_at = None;
+                            until = Some(self.kill_plugins(out, progress));
                         }
                         _ => break Err(CliError::Cancelled),
                     }
+                }
+                () = tokio::time::sleep_until(kill_time), if kill_at.is_some() => {
+                    kill_at = None;
+                    until = Some(self.kill_plugins(out, progress));
                 }
                 () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(CliError::Cancelled),
                 answer = &mut question => break answer.map_err(CliError::Engine),
@@ -303,9 +294,11 @@ impl Session {
                         self.engine.cancel(CancelRung::AskPlugins);
                     }
                 }
-                _ = ticks.tick(), if out.live || out.has_lines() => {
+                _ = ticks.tick() => {
+                    let now = std::time::Instant::now();
                     progress.tick();
-                    out.in_lines(|lines| lines.tick(std::time::Instant::now()));
+                    progress.heartbeat(out, now);
+                    out.in_lines(|lines| lines.tick(now));
                 }
             }
         };
@@ -316,6 +309,42 @@ impl Session {
         }
         progress.clear();
         answer
+    }
+
+    /// Stops what runs after the first signal. Returns the time at which the plugins are killed;
+    /// `None` at a terminal, where further signals decide.
+    fn begin_stop(&mut self, out: &Output, progress: &Progress) -> Option<Instant> {
+        if let Some(time) = shutdown_timeout() {
+            let text = format!(
+                "stopping within {} s: no operation starts, the plugins are asked to stop, and commands are ended",
+                time.as_secs()
+            );
+            progress.print_line(out, &text);
+            self.engine.cancel(CancelRung::EndCommands);
+            return Some(Instant::now() + time - RECORDING_TIME.min(time / 2));
+        }
+        // A replacement stopped halfway may have destroyed its object without a new one, so plugins
+        // are asked only after it is complete.
+        let begun = self.engine.replacing();
+        self.ask_later = begun > 0;
+        if self.engine.is_cleaning_up() {
+            progress.print_line(out, "stopping: the remaining objects are destroyed first; interrupt again to kill the plugins");
+        } else if self.ask_later {
+            progress.print_line(out, &format!("stopping: no new operations start, and started replacements ({begun}) are completed; interrupt again to kill the plugins"));
+        } else {
+            progress.print_line(out, "stopping: no new operations start, and the plugins are asked to stop; interrupt again to kill them");
+            self.engine.cancel(CancelRung::AskPlugins);
+        }
+        None
+    }
+
+    /// Kills the plugins. Returns the time until which their unknown outcomes may be recorded.
+    fn kill_plugins(&mut self, out: &Output, progress: &Progress) -> Instant {
+        self.ask_later = false;
+        let text = "killing the plugins: the outcome of running operations will be unknown";
+        progress.print_line(out, text);
+        self.engine.cancel(CancelRung::KillPlugins);
+        Instant::now() + KILL_GRACE
     }
 
     /// Returns true after the first signal.

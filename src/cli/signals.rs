@@ -7,6 +7,7 @@ use super::exit::{self, CliError};
 use engine::Engine;
 use model::CancelRung;
 use state;
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +24,11 @@ const MAX_ESCALATED: usize = 16;
 /// Interval in which a second signal of the same kind counts as a repetition. One Ctrl-C reaches
 /// the process from the terminal and, with a wrapper that forwards signals, from the wrapper too.
 const REPEATED: Duration = Duration::from_millis(500);
+
+/// Time in which a command without a terminal ends after its first signal, in seconds; 0 waits for
+/// running calls.
+const SHUTDOWN_TIMEOUT: &str = "FLIGHTDECK_SHUTDOWN_TIMEOUT";
+const DEFAULT_SHUTDOWN_TIMEOUT: u64 = 8;
 
 static HEARD: OnceLock<watch::Sender<u32>> = OnceLock::new();
 /// Number of signals that the command has acted on.
@@ -47,6 +53,18 @@ fn listener() -> std::sync::MutexGuard<'static, Option<Listener>> {
 pub(super) fn ignore_file_size_signal() -> std::io::Result<()> {
     // tokio keeps the handler after the stream is dropped.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}
+
+/// Returns the time in which a cancelled job must end: whoever cancels it kills it soon. `None` at
+/// a terminal, where a person decides by further signals.
+pub(super) fn shutdown_timeout() -> Option<Duration> {
+    let is_terminal = std::io::stdin().is_terminal()
+        || std::io::stdout().is_terminal()
+        || std::io::stderr().is_terminal();
+    let given = std::env::var(SHUTDOWN_TIMEOUT).ok();
+    let seconds = given.and_then(|text| text.trim().parse().ok());
+    let seconds = seconds.unwrap_or(DEFAULT_SHUTDOWN_TIMEOUT);
+    (!is_terminal && seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
 /// Returns true after the first signal.
@@ -162,6 +180,11 @@ fn start() -> Result<(), CliError> {
             let heard = HEARD.get_or_init(|| watch::Sender::new(0));
             heard.send_modify(|n| *n += 1);
             let number = *heard.borrow();
+            if number == 1
+                && let Some(time) = shutdown_timeout()
+            {
+                followed.spawn(end_within(time));
+            }
             if followed.len() < MAX_ESCALATED {
                 followed.spawn(escalate(number));
             }
@@ -184,11 +207,25 @@ fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
     repeated
 }
 
-/// Acts on a signal that the command has not acted on within [`REACTION_TIME`].
+/// Ends the process if the command has not ended in time.
+async fn end_within(time: Duration) {
+    tokio::time::sleep(time).await;
+    end_process(&format!("ended {} s after the signal", time.as_secs()));
+}
+
 #[allow(
     clippy::disallowed_methods,
     reason = "the return to main may be blocked; plugins end with the thread that started them"
 )]
+fn end_process(why: &str) -> ! {
+    eprintln!("error: {why}; the next start reports unfinished operations");
+    for left in state::left_behind_errors() {
+        eprintln!("error: {}", safe(&left.to_string()));
+    }
+    std::process::exit(i32::from(exit::CANCELLED));
+}
+
+/// Acts on a signal that the command has not acted on within [`REACTION_TIME`].
 async fn escalate(number: u32) {
     tokio::time::sleep(REACTION_TIME).await;
     // Cloned, so that the lock is free while the engine is cancelled.
@@ -197,11 +234,7 @@ async fn escalate(number: u32) {
     if rung >= 3 {
         // The command itself ends at the third signal. If it hangs, the process ends here.
         tokio::time::sleep(REACTION_TIME).await;
-        eprintln!("error: ended at the third signal; the next start reports unfinished operations");
-        for left in state::left_behind_errors() {
-            eprintln!("error: {}", safe(&left.to_string()));
-        }
-        std::process::exit(i32::from(exit::CANCELLED));
+        end_process("ended at the third signal");
     }
     // The command has acted on this signal itself.
     if SEEN.load(Ordering::Relaxed) >= number {

@@ -75,6 +75,22 @@ fn output_file_never_overwrites_the_store() {
 }
 
 #[test]
+fn plan_may_lie_in_the_data_directory_under_a_name_of_its_own() {
+    let w = deployed();
+    std::fs::create_dir_all(w.path().join(".terraform/modules")).unwrap();
+    w.run(&["plan", "-out=.terraform/tfplan"]).expect(0);
+    w.run(&["apply", ".terraform/tfplan"]).expect(0);
+    for name in ["terraform.tfstate", "environment", "modules/x", ".hidden"] {
+        let out = format!("-out=.terraform/{name}");
+        let refused = w.run(&["plan", &out]).expect(1).stderr;
+        assert!(
+            refused.contains("name a file elsewhere"),
+            "{name}: {refused}"
+        );
+    }
+}
+
+#[test]
 fn output_is_not_written_through_a_link_of_the_workspace() {
     let outside = tempfile::tempdir().unwrap();
     let precious = outside.path().join("precious");

@@ -197,12 +197,12 @@ fn output_files_never_overwrite_workspace_files() {
         "terraform.tfstate",
         "terraform.tfstate.backup",
         ".flightdeck/x",
-        ".terraform/x",
+        ".terraform/modules",
         "plan.json",
         "hard.json",
         "-",
     ] {
-        // Writes below `.terraform` must be refused although the directory exists.
+        // Entries of `.terraform` that commands use, although the directory exists.
         std::fs::create_dir_all(w.path().join(".terraform")).unwrap();
         for args in [
             &["stage", "--plan-json", path][..],

@@ -114,3 +114,24 @@ fn variable_values_are_in_the_environment_of_commands_only() {
     let output = w.run(&["output", "-raw", "o"]).expect(0).stdout;
     assert_eq!(output, "needle in the environment");
 }
+
+#[test]
+fn cancelled_job_ends_soon_with_its_state_written_and_unlocked() {
+    let w = with("echo begin >> calls; echo $$ > shell; sleep 60", "");
+    let mut command = w.command(&["deploy", "--auto-approve", "--json"]);
+    let child = command
+        .env_remove("FLIGHTDECK_SHUTDOWN_TIMEOUT")
+        .spawn()
+        .unwrap();
+    let shell = number_in(w.path().join("shell"));
+    let began = std::time::Instant::now();
+    signal(&child, rustix::process::Signal::TERM);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    // The limit is 8 s; a command ends at once.
+    assert!(began.elapsed() < Duration::from_secs(8));
+    assert!(has_ended(shell));
+    assert!(!w.path().join(".terraform.tfstate.lock.info").exists());
+    let listed = w.run(&["state", "list"]).expect(0).stdout;
+    assert!(listed.contains("terraform_data.a"), "{listed}");
+}

@@ -367,3 +367,16 @@ fn plan_of_another_format_version_is_refused_with_a_remedy() {
         }
     }
 }
+
+#[test]
+fn plan_of_another_program_is_refused_by_its_form() {
+    let w = planned();
+    w.write("tfplan", "PK\u{3}\u{4} and the rest of an archive");
+    for command in ["apply", "show"] {
+        let refused = w.run(&[command, "tfplan"]).expect(1).stderr;
+        assert!(
+            refused.contains("as OpenTofu and Terraform write"),
+            "{refused}"
+        );
+    }
+}

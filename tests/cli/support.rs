@@ -69,6 +69,8 @@ impl Workspace {
             .env("XDG_CONFIG_HOME", home.join("config"))
             .env("XDG_DATA_HOME", home.join("data"))
             .env("XDG_STATE_HOME", self.state_dir());
+        // The tests have no terminal, but most of those with signals are about its steps.
+        command.env("FLIGHTDECK_SHUTDOWN_TIMEOUT", "0");
         command
             .env_remove("NO_COLOR")
             .env_remove("RUST_LOG")

@@ -4,7 +4,7 @@ use crate::entries::{remove_tree, rename_if_free, temporary, write_new};
 use crate::read;
 use crate::refusal::{Kind, Refusal};
 use crate::walk::{Dir, Missing};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -224,6 +224,35 @@ impl RootedPath {
         let written = write_new(&dir, &new, text, mode).and_then(|_| {
             rustix::fs::renameat(&dir.fd, &new, &dir.fd, self.name())?;
             // Without the sync of the directory, the old name could return after a crash.
+            dir.sync()
+        });
+        if written.is_err() {
+            let _gone = rustix::fs::unlinkat(&dir.fd, &new, AtFlags::empty());
+        }
+        written
+    }
+
+    /// The same for a file that several users share: an existing file keeps its permissions, and
+    /// its owner and group as far as this process may give them. A new one gets `mode`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn replace_shared(&self, text: &[u8], mode: u32) -> io::Result<()> {
+        let dir = self.parent(Missing::Create)?;
+        let existing = dir.stat(&self.name())?;
+        let is_file = |found: &Stat| Kind::of(found.st_mode) == Kind::RegularFile;
+        let Some(existing) = existing.filter(is_file) else {
+            return self.replace(text, mode);
+        };
+        let new = temporary(&self.name());
+        let mode = existing.st_mode & 0o777;
+        let written = write_new(&dir, &new, text, mode).and_then(|file| {
+            let owner = Some(Uid::from_raw(existing.st_uid));
+            let group = Some(Gid::from_raw(existing.st_gid));
+            // Only root may give a file away; a member of the group may at least keep the group.
+            let _kept = rustix::fs::fchown(&file, owner, group)
+                .or_else(|_| rustix::fs::fchown(&file, None, group));
+            rustix::fs::renameat(&dir.fd, &new, &dir.fd, self.name())?;
             dir.sync()
         });
         if written.is_err() {

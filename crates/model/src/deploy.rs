@@ -103,6 +103,8 @@ pub enum CancelRung {
     StopStarting,
     /// Plugins are asked to stop.
     AskPlugins,
+    /// The same, and commands of provisioners and groups are ended. A cancelled job goes here.
+    EndCommands,
     /// Plugins are killed; running operations have unknown outcomes.
     KillPlugins,
 }

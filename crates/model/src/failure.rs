@@ -2,6 +2,7 @@
 
 use super::{DeployId, MethodName, OperationStep, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Failure of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,8 +78,16 @@ pub struct Unknown {
     /// True for a destroy provisioner: its object still exists.
     #[serde(default)]
     pub destroy_time: bool,
+    /// Resource type, and full address of the provider; empty for records of older versions.
+    #[serde(default)]
+    pub kind: String,
+    #[serde(default)]
+    pub provider: String,
     /// Id of the object, if known before the call.
     pub id: Option<String>,
+    /// Other known values that identify the object, by attribute.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
     /// Known facts and remedy, as text.
     pub detail: String,
 }
@@ -89,6 +98,29 @@ pub fn requested_call_name(address: &str, intent: i64) -> String {
 }
 
 impl Unknown {
+    /// Returns a line with all that identifies the object: `create of lab_thing.a (lab_thing of
+    /// provider["flightdeck.internal/bundled/lab"]): name = "a"`.
+    pub fn line(&self) -> String {
+        let of = match (self.kind.as_str(), self.provider.as_str()) {
+            ("", _) | (_, "") => String::new(),
+            (kind, provider) => format!(" ({kind} of {provider})"),
+        };
+        let id = self.id.iter().map(|id| ("id", id));
+        let values = self
+            .values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value));
+        let values: Vec<String> = id
+            .chain(values)
+            .map(|(name, value)| format!("{name} = {value:?}"))
+            .collect();
+        let known = match values.is_empty() {
+            true => String::new(),
+            false => format!(": {}", values.join(", ")),
+        };
+        format!("{} of {}{of}{known}", self.step, self.name())
+    }
+
     /// Returns the name for lists and `state forget`.
     pub fn name(&self) -> String {
         // Requested calls share the address of their operation; the intent makes the name unique.

@@ -13,6 +13,7 @@ use model::mutex::lock;
 use statefile::LockInfo;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -326,8 +327,10 @@ impl Inner {
             held.backup_content.as_deref().and_then(on_one_line),
             &self.backup,
         ) {
+            // Colleagues who may write the state may write its backup too.
+            let state = held.file.metadata().map_or(0o600, |found| found.mode());
             backup
-                .replace(line.as_bytes(), 0o600)
+                .replace_shared(line.as_bytes(), state & 0o666)
                 .map_err(StateError::io("write", &backup.path()))?;
         }
         held.backup_content = None;

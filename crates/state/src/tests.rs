@@ -5,7 +5,9 @@
 use super::*;
 use model::settings::Access;
 use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use store::records::{BackendVersion, State, StateEdit};
 use store::testing::object;
 use store::{Store, version4};
@@ -136,6 +138,26 @@ async fn foreign_state_is_adopted_and_written_back_byte_for_byte() {
     let told = w.open().await;
     assert!(told[0].contains("(serial 7, now 9, 1 object)"), "{told:?}");
     assert_eq!(w.addresses().await, ["terraform_data.b"]);
+}
+
+#[tokio::test]
+async fn backup_has_the_permissions_of_the_state_and_keeps_its_own() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    for (state, given, expected) in [(0o664, None, 0o664), (0o600, Some(0o640), 0o640)] {
+        let w = Bench::new();
+        let backup = w.dir.path().join("terraform.tfstate.backup");
+        w.elsewhere(7, &["terraform_data.a"]);
+        set(&w.file(), state);
+        if let Some(given) = given {
+            fs::write(&backup, "{}").unwrap();
+            set(&backup, given);
+        }
+        w.open().await;
+        w.put("terraform_data.b").await;
+        w.state.close().await.unwrap();
+        assert_eq!(mode(&backup), expected, "the state has {state:o}");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 pub use super::compressed::CompressedJson;
 use model::*;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Maximum number of stored events of one deploy; further ones are only counted.
@@ -320,8 +321,23 @@ impl UnknownOutcome {
 
     /// Id of the object, if it was known before the call.
     pub fn object_id(&self) -> Option<String> {
-        let detail: serde_json::Value = serde_json::from_str(&self.detail).ok()?;
-        detail.get("id")?.as_str().map(str::to_owned)
+        Some(self.text_of("id")).filter(|id| !id.is_empty())
+    }
+
+    /// Returns a text of the intent's detail, such as the `type` or the `provider`; empty if it has
+    /// none.
+    pub fn text_of(&self, name: &str) -> String {
+        let text = self.parsed_detail()[name].as_str().map(str::to_owned);
+        text.unwrap_or_default()
+    }
+
+    /// Returns the values that identify the object, by attribute, as far as they were known.
+    pub fn values(&self) -> BTreeMap<String, String> {
+        serde_json::from_value(self.parsed_detail()["values"].take()).unwrap_or_default()
+    }
+
+    fn parsed_detail(&self) -> serde_json::Value {
+        serde_json::from_str(&self.detail).unwrap_or_default()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::selections;
 use super::stage::{planned, request, reveal_sensitive, write_errored_plan};
-use crate::cli::escape::{safe_lines, safe_path};
+use crate::cli::escape::{safe, safe_lines, safe_path};
 use crate::cli::exit::{
     CANCELLED, CliError, CommandResult, ERROR, FAILURES, OK, fields, plain_diagnostic,
 };
@@ -17,7 +17,8 @@ use engine::stage::commands::summarize;
 use engine::stage::encoding::plan_digest;
 use model::settings::Access;
 use model::{
-    DeployOutcome, DeployRequest, DeploySummary, Severity, StageId, StageSummary, VariableFlag,
+    DeployOutcome, DeployRequest, DeploySummary, Severity, StageId, StageSummary, Unknown,
+    VariableFlag,
 };
 use serde_json::json;
 use std::path::Path;
@@ -225,19 +226,31 @@ async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
         print_summary_lines(&session, &approved, &summary, out).await?;
     }
     let interrupted = session.was_interrupted();
+    let (view, _) = session.engine.subscribe();
+    let unknown = view.unknown.iter().filter(|u| u.deploy == summary.deploy);
+    let unknown: Vec<Unknown> = unknown.cloned().collect();
     session.finish(out).await;
     out.flush_diagnostics();
-    out.result(
-        approved.verb.name(),
-        fields(json!({
-            "deploy": summary.deploy,
-            "stage": summary.stage,
-            "outcome": summary.outcome,
-            "operations": summary.operations,
-        })),
-    );
+    let mut result = fields(json!({
+        "deploy": summary.deploy,
+        "stage": summary.stage,
+        "outcome": summary.outcome,
+        "operations": summary.operations,
+    }));
+    if !unknown.is_empty() {
+        result.insert("unknown_outcomes".to_owned(), json!(unknown));
+    }
+    out.result(approved.verb.name(), result);
     if !out.json {
         show::print_deploy_outcome(out, &summary);
+    }
+    // At the very end, because a cancelled job may leave nothing else than its output.
+    for outcome in &unknown {
+        let text = format!("unknown outcome: {}", outcome.line());
+        if !out.json {
+            out.line(&safe(&text));
+        }
+        out.in_lines(|lines| lines.unknown_outcome(&text, outcome));
     }
     Ok(match summary.outcome {
         DeployOutcome::Cancelled | DeployOutcome::Interrupted => CANCELLED,

@@ -21,6 +21,15 @@ use workspace::state_location;
 
 /// Directories of the workspace that output files are refused in.
 const RESERVED_DIRECTORIES: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];
+/// Entries of the data directory that commands read and write.
+const DATA_FILES: [&str; 6] = [
+    "terraform.tfstate",
+    "environment",
+    "modules",
+    "providers",
+    "plugins",
+    "plugin_path",
+];
 /// Suffixes of configuration files.
 const CONFIGURATION: [&str; 13] = [
     ".tf",
@@ -69,6 +78,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     for own in reserved_directories() {
         if let (Ok(own), Ok(parent)) = (own.canonicalize(), &parent)
             && parent.starts_with(&own)
+            && !(*parent == own && is_free_in_data_directory(path))
         {
             return Err(refused(path, &reserved_path_text(&own)));
         }
@@ -105,6 +115,18 @@ pub(super) fn check_state(path: &Path) -> Result<(), CliError> {
         }
     }
     refuse_links(path)
+}
+
+/// Returns true for a name in the data directory that no command uses: pipelines store their plans
+/// there, since git ignores it.
+fn is_free_in_data_directory(path: &Path) -> bool {
+    let data = state_location::data_dir(Path::new("."));
+    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_used = |used: &str| name == used || name.starts_with(&format!("{used}."));
+    parent.is_some_and(|parent| data.canonicalize().is_ok_and(|data| data == parent))
+        && !name.starts_with('.')
+        && !DATA_FILES.iter().any(|used| is_used(used))
 }
 
 fn is_configuration(path: &Path) -> bool {

@@ -78,10 +78,20 @@ async fn decrypt_stage(text: String, out: &mut Output) -> Result<StageFile, CliE
     run_request(settings, out, opened).await
 }
 
+/// First bytes of an archive.
+const ZIP: &[u8] = b"PK\x03\x04";
+
 /// Reads a file written by `plan --out`.
 pub(super) fn read(file: &Path) -> Result<String, CliError> {
-    let text =
-        fsroot::read_regular(file).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
+    let bytes = fsroot::read_regular(file);
+    if bytes.as_ref().is_ok_and(|bytes| bytes.starts_with(ZIP)) {
+        let name = safe_path(file);
+        let text = format!("{name} is an archive, as OpenTofu and Terraform write their plans");
+        return Err(CliError::io(text).hint(
+            "apply it with the program that wrote it, or plan again with `flightdeck plan --out`",
+        ));
+    }
+    let text = bytes.and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
     text.map_err(|e| {
         CliError::io(format!("cannot read {}: {e}", safe_path(file)))
             .hint("name a file that `flightdeck plan --out` wrote")

@@ -2,6 +2,7 @@
 //! planned changes, change summary, diagnostics and outputs. Owns the start times of objects being
 //! applied.
 
+use super::super::time::{HEARTBEAT, elapsed};
 use super::address::Resource;
 use super::diagnostic::Shown;
 use super::output_type::shown_type;
@@ -9,16 +10,14 @@ use super::plan;
 use lang::config::LANGUAGE_VERSION;
 use model::{
     Action, Counts, Diagnostic, Event, EventKind, ObjectPhase, ObjectStep, ObjectWork, OutputValue,
-    Severity,
+    Severity, Unknown,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Version of the format.
 const VERSION: &str = "1.2";
-/// Interval of progress lines about an object that is still being applied.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// State kept between lines.
 #[derive(Debug, Default)]
@@ -165,6 +164,16 @@ impl Lines {
         });
         let members: Map<String, Value> = members.collect();
         self.format_lines(vec![outputs_line(members)])
+    }
+
+    /// Returns the line of an unknown outcome, which OpenTofu does not have.
+    pub(in crate::cli) fn unknown_outcome(&mut self, text: &str, outcome: &Unknown) -> Vec<String> {
+        let payload = Some(("outcome", json!(outcome)));
+        let line = Line {
+            level: "warn",
+            ..info("unknown_outcome", text.to_owned(), payload)
+        };
+        self.format_lines(vec![line])
     }
 
     /// Returns progress lines of objects that take long.
@@ -392,15 +401,5 @@ fn verbs(action: Action) -> (&'static str, &'static str, &'static str) {
         Action::Replace | Action::ReplaceCreateFirst => ("Replacing", "replacing", "Replacement"),
         Action::Forget => ("Removing", "removing", "Removal"),
         Action::NoOp => ("Applying", "applying", "Apply"),
-    }
-}
-
-/// Formats whole seconds: `0s`, `1m4s`, `1h0m0s`.
-fn elapsed(seconds: u64) -> String {
-    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{rest}s"),
-        (0, _) => format!("{minutes}m{rest}s"),
-        _ => format!("{hours}h{minutes}m{rest}s"),
     }
 }

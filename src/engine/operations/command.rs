@@ -56,6 +56,8 @@ pub(super) struct Switches {
     pub(super) stop_all: CancellationToken,
     /// Abandons calls to plugins; set when plugins are killed.
     pub(super) kill: CancellationToken,
+    /// Ends the commands of provisioners and groups; `kill` includes it.
+    pub(super) commands: CancellationToken,
     /// Reason why another process has the lock.
     pub(super) lock_lost: Arc<OnceLock<String>>,
     /// The command only destroys what it has created, so that plugins are not asked to stop.
@@ -250,11 +252,13 @@ impl Operations {
     }
 
     fn new_switches(&self) -> Switches {
+        let kill = CancellationToken::new();
         Switches {
             // A shutdown prevents new steps, but does not interrupt running ones.
             stop: self.shutdown.child_token(),
             stop_all: CancellationToken::new(),
-            kill: CancellationToken::new(),
+            commands: kill.child_token(),
+            kill,
             lock_lost: Arc::default(),
             is_cleaning_up: false,
         }

@@ -279,6 +279,7 @@ impl Operations {
         let stops = Stops {
             starting: switches.stop.clone(),
             all: switches.stop_all.clone(),
+            commands: switches.commands.clone(),
             lock_lost: switches.lock_lost.clone(),
         };
         let deploying = Deploying::new(
@@ -401,7 +402,8 @@ impl Operations {
             return false;
         };
         // A plugin that was asked to stop may refuse to destroy.
-        if switches.is_cleaning_up && rung == CancelRung::AskPlugins {
+        let asks = matches!(rung, CancelRung::AskPlugins | CancelRung::EndCommands);
+        if switches.is_cleaning_up && asks {
             return true;
         }
         let text = match rung {
@@ -412,6 +414,9 @@ impl Operations {
                 "no new operations start, except to complete replacements in progress"
             }
             CancelRung::AskPlugins => "plugins are asked to stop running operations",
+            CancelRung::EndCommands => {
+                "plugins are asked to stop running operations, and commands are ended"
+            }
             CancelRung::KillPlugins => {
                 "plugins are killed; running operations have unknown outcomes"
             }
@@ -426,8 +431,11 @@ impl Operations {
         let work = self.clone();
         match rung {
             CancelRung::StopStarting => {}
-            CancelRung::AskPlugins => {
+            CancelRung::AskPlugins | CancelRung::EndCommands => {
                 switches.stop_all.cancel();
+                if rung == CancelRung::EndCommands {
+                    switches.commands.cancel();
+                }
                 tasks.spawn(async move { work.ask_plugins().await });
             }
             CancelRung::KillPlugins => {

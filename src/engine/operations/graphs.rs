@@ -73,7 +73,7 @@ impl Operations {
             .collect();
         let outputs: Vec<_> = stage.outputs.iter().collect();
         let ends = steps::ends(&nodes, &stage.request, &outputs);
-        match steps::build(&nodes, &stage.changes, &all, &ends, &[]) {
+        match steps::build_by_resource(&nodes, &stage.changes, &all, &ends) {
             Ok(steps) => Ok(Drawing::of_deploy(&nodes, &steps, &stage.changes)),
             Err(cycle) => {
                 let told = convert_all([&cycle], &staged.loaded.sources, self.pool.secrets());

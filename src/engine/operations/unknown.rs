@@ -194,7 +194,10 @@ fn unknown_view(unknown: &UnknownOutcome) -> Unknown {
         creation: unknown.is_creation(),
         provisioner: unknown.is_provisioner(),
         destroy_time: unknown.is_destroy_provisioner(),
+        kind: unknown.text_of("type"),
+        provider: unknown.text_of("provider"),
         id: unknown.object_id(),
+        values: unknown.values(),
         detail: warning(unknown).detail,
     }
 }

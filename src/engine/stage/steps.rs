@@ -155,6 +155,8 @@ enum DependentOrder {
     Members,
     /// After all members, as without a group.
     Resources,
+    /// The same, with destroys that wait for all instances of a dependent resource.
+    WholeResources,
 }
 
 /// Selected changes, and the groups whose members change in batches.
@@ -185,25 +187,49 @@ pub fn build(
         ends,
         groups,
     };
-    let orders: &[DependentOrder] = match groups.is_empty() {
-        true => &[Resources],
-        false => &[Batches, Members, Resources],
-    };
-    // Other dependencies may rule out an order with the batches.
-    let steps = |order: &DependentOrder| selected.steps(*order, GATE_THRESHOLD);
-    let mut all = orders.iter().map(steps);
-    if let Some(steps) = all.find(|steps| steps.graph.cycles().is_empty()) {
-        return Ok(steps);
-    }
-    // Gates hide the single edges of a cycle, so it is built again without them.
-    let mut steps = selected.steps(Resources, usize::MAX);
-    match steps.break_cycles() {
-        None => Ok(steps),
-        Some(cycle) => Err(steps.cycle(&cycle, nodes, changes)),
+    match groups.is_empty() {
+        true => selected.build(&[Resources]),
+        false => selected.build(&[Batches, Members, Resources]),
     }
 }
 
+/// The same without groups, and with destroys that wait for all instances of a dependent resource:
+/// the graph that OpenTofu draws.
+pub fn build_by_resource(
+    nodes: &Nodes,
+    changes: &[Change],
+    taken: &BTreeSet<usize>,
+    ends: &BTreeSet<Step>,
+) -> Result<Steps, Diagnostic> {
+    let selected = Selected {
+        nodes,
+        changes,
+        taken,
+        ends,
+        groups: &[],
+    };
+    selected.build(&[DependentOrder::WholeResources])
+}
+
 impl Selected<'_> {
+    /// Builds the steps in the first order that has no cycle; in the last one, edges that are not
+    /// essential are removed.
+    fn build(&self, orders: &[DependentOrder]) -> Result<Steps, Diagnostic> {
+        // Other dependencies may rule out an order with the batches.
+        let steps = |order: &DependentOrder| self.steps(*order, GATE_THRESHOLD);
+        let mut all = orders.iter().map(steps);
+        if let Some(steps) = all.find(|steps| steps.graph.cycles().is_empty()) {
+            return Ok(steps);
+        }
+        // Gates hide the single edges of a cycle, so it is built again without them.
+        let last = orders.last().copied();
+        let mut steps = self.steps(last.unwrap_or(DependentOrder::Resources), usize::MAX);
+        match steps.break_cycles() {
+            None => Ok(steps),
+            Some(cycle) => Err(steps.cycle(&cycle, self.nodes, self.changes)),
+        }
+    }
+
     fn steps(&self, order: DependentOrder, gated: usize) -> Steps {
         let (changes, taken) = (self.changes, self.taken);
         let mut out = Builder {
@@ -222,6 +248,7 @@ impl Selected<'_> {
             destroy: HashMap::new(),
             gated,
             single: match order {
+                DependentOrder::WholeResources => Dependents::default(),
                 DependentOrder::Resources => Dependents::of(&[], changes),
                 _ => Dependents::of(self.groups, changes),
             },

@@ -311,6 +311,9 @@ fn side_effect_is_shown_with_its_operation_and_as_an_unknown_outcome() {
     let mut c = Console::staged(120, 40);
     c.event(EventKind::UnknownOutcomes {
         outcomes: vec![Unknown {
+            kind: String::new(),
+            provider: String::new(),
+            values: Default::default(),
             intent: 17,
             deploy: 31,
             address: "aws_eip.old".into(),

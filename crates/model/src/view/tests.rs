@@ -62,6 +62,9 @@ fn unknown_outcome_diagnostic_is_removed_when_settled() {
     all.iter()
         .for_each(|d| fold(&mut view, EventKind::Diagnostic(d.clone())));
     let open = Unknown {
+        kind: String::new(),
+        provider: String::new(),
+        values: Default::default(),
         intent: 8,
         deploy: 3,
         address: "a.b".to_owned(),

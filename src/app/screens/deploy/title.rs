@@ -111,6 +111,7 @@ pub(super) fn write_cancel(d: &DeployView, l: &mut Line) {
         let word = match r {
             CancelRung::StopStarting => "no new operations",
             CancelRung::AskPlugins => "plugins asked to stop",
+            CancelRung::EndCommands => "plugins asked to stop, commands ended",
             CancelRung::KillPlugins => "plugins killed",
         };
         l.push(span(Role::Warn, format!(" · cancelled: {word}")));

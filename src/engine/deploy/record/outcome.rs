@@ -5,8 +5,31 @@ use super::DeployRecorder;
 use crate::stage::change::Change;
 use cty::{Type, Value};
 use model::*;
+use std::collections::BTreeMap;
 use store::StoreError;
 use store::records::{DestroyStepOf, Intent, Outcome, StateEdit, UnknownOutcome};
+
+/// Attributes by which operators find an object in its target system.
+const IDENTIFYING: [&str; 16] = [
+    "id",
+    "arn",
+    "name",
+    "name_prefix",
+    "display_name",
+    "bucket",
+    "identifier",
+    "function_name",
+    "cluster_name",
+    "user_name",
+    "zone",
+    "key",
+    "path",
+    "title",
+    "domain",
+    "cidr_block",
+];
+/// Maximum number of characters kept of one.
+const MAX_VALUE: usize = 200;
 
 impl DeployRecorder {
     /// Commits the intent of a step; the call may follow only after it. `object` is the prior
@@ -86,9 +109,11 @@ impl DeployRecorder {
         object: &Value,
     ) -> Intent {
         let mut detail = Self::detail(change);
-        if let (Some(id), Some(all)) = (plain_id(object), detail.as_object_mut()) {
-            all.insert("id".to_owned(), id.into());
+        let mut values = plain_values(object);
+        if let Some(id) = values.remove("id") {
+            detail["id"] = id.into();
         }
+        detail["values"] = serde_json::json!(values);
         Intent {
             deploy: self.deploy,
             index: self.index(&change.id()),
@@ -178,17 +203,23 @@ impl DeployRecorder {
     }
 }
 
-/// Returns the `id` of an object if it is known and not sensitive.
-fn plain_id(object: &Value) -> Option<String> {
+/// Returns the known texts by which an object can be found in the target system, without sensitive
+/// ones.
+fn plain_values(object: &Value) -> BTreeMap<String, String> {
     if object.is_null() || !object.is_known() {
-        return None;
+        return BTreeMap::new();
     }
-    let id = object.clone().unmark_deep_with_paths();
-    let secret = id.1.iter().any(|(path, marks)| {
-        marks.is_sensitive() && cty::Path::root().attr("id").starts_with(path)
+    let (object, marks) = object.clone().unmark_deep_with_paths();
+    let is_secret = |name: &str| {
+        let path = cty::Path::root().attr(name);
+        let mut marks = marks.iter();
+        marks.any(|(marked, marks)| marks.is_sensitive() && path.starts_with(marked))
+    };
+    let plain = IDENTIFYING.iter().filter(|name| !is_secret(name));
+    let known = plain.filter_map(|name| {
+        let value = object.get_attr(name).filter(|value| value.is_known())?;
+        let text = value.as_str().filter(|text| !text.is_empty())?;
+        Some(((*name).to_owned(), text.chars().take(MAX_VALUE).collect()))
     });
-    let id =
-        id.0.get_attr("id")
-            .filter(|v| !secret && v.is_known() && !v.is_null())?;
-    id.as_str().map(str::to_owned)
+    known.collect()
 }

@@ -38,12 +38,14 @@ pub struct Deploying {
 }
 
 /// Tokens that end a deploy early, in two degrees.
-#[derive(Clone)]
+#[derive(Default, Clone)]
 pub struct Stops {
     /// Stops new operations, except the second halves of started replacements.
     pub starting: CancellationToken,
     /// Stops all new operations.
     pub all: CancellationToken,
+    /// Ends the commands of provisioners and groups.
+    pub commands: CancellationToken,
     /// Reason why another process has the lock; the rollouts then count as interrupted.
     pub lock_lost: Arc<OnceLock<String>>,
 }

@@ -265,7 +265,7 @@ impl Deploying {
             &self.recorder,
             change,
             of,
-            &self.walk.cancel,
+            &self.scheduler.stops().commands,
         )
         .await;
         done.map_err(|failed| match failed {

@@ -345,11 +345,7 @@ impl Lab {
         let StartedDeploy { deploy, .. } = self.store.begin_deploy(new).await.unwrap();
         self.store.edit_state(stage.edits.clone()).await.unwrap();
         let state = self.store.state().await.unwrap();
-        let stops = Stops {
-            starting: CancellationToken::new(),
-            all: CancellationToken::new(),
-            lock_lost: Arc::default(),
-        };
+        let stops = Stops::default();
         let kill = CancellationToken::new();
         self.world.begin(script, &stops, &kill);
         let operations = operations.into_iter();

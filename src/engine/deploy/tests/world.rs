@@ -206,6 +206,9 @@ impl World {
         if rung >= CancelRung::AskPlugins {
             stops.all.cancel();
         }
+        if rung >= CancelRung::EndCommands {
+            stops.commands.cancel();
+        }
         if rung == CancelRung::KillPlugins {
             kill.cancel();
         }

@@ -375,8 +375,8 @@ impl Nodes {
         }
     }
 
-    /// Returns the variables of a module call and of nested modules. The module as a whole waits for
-    /// all of its arguments, also for those that nothing in it uses.
+    /// Returns the variables of a module call and of nested modules. The module as a whole waits
+    /// for all of its arguments, also for those that nothing in it uses.
     fn variables_of_call(&self, module: &Module, call: &Arc<str>) -> Vec<Step> {
         let child = module.calls.get(call).and_then(|c| c.module.as_ref());
         let inner = child.into_iter().flat_map(|child| child.all());

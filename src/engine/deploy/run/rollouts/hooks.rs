@@ -43,7 +43,7 @@ impl Deploying {
         self.check_trust(running, &member, hook, expr, &words)
             .await?;
         prober
-            .run(&words, policy.timeout, &self.walk.cancel)
+            .run(&words, policy.timeout, &self.scheduler.stops().commands)
             .await
             .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
     }
@@ -67,7 +67,7 @@ impl Deploying {
             self.check_trust(running, member, hook, expr, words).await?;
         }
         prober
-            .probe(&probe, limit, &self.walk.cancel)
+            .probe(&probe, limit, &self.scheduler.stops().commands)
             .await
             .map_err(|reason| fetch::redacted(&self.recorder.secrets().redact(&reason)))
     }

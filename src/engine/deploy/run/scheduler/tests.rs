@@ -2,11 +2,7 @@ use super::*;
 use futures_util::FutureExt;
 
 fn scheduler(parallelism: usize) -> Scheduler {
-    let stops = Stops {
-        starting: CancellationToken::new(),
-        all: CancellationToken::new(),
-        lock_lost: Arc::default(),
-    };
+    let stops = Stops::default();
     Scheduler::new(parallelism, stops)
 }
 
