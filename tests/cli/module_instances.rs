@@ -226,6 +226,30 @@ fn connected_instance_waits_only_for_its_dependents() {
 }
 
 #[test]
+fn failed_destroy_holds_up_only_the_instances_that_it_uses() {
+    // A nested module passes a value of one instance back to itself.
+    let nested = "variable \"peer\" {}\nresource \"terraform_data\" \"y\" {}\nresource \"terraform_data\" \"x\" {\n  input = var.in\n}\noutput \"early\" {\n  value = terraform_data.y.id\n}\noutput \"out\" {\n  value = var.peer\n}\n";
+    let module = "resource \"terraform_data\" \"first\" {\n  input = var.in\n}\nmodule \"n\" {\n  source = \"./n\"\n  count  = 2\n  in     = terraform_data.first.id\n  peer   = module.n[0].early\n}\nresource \"terraform_data\" \"last\" {\n  input = [var.in, module.n[*].out]\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = self.input[0] == \"c\" ? \"test ! -e fails\" : \"true\"\n  }\n}\noutput \"first\" {\n  value = terraform_data.first.id\n}\n";
+    // An object of the root module uses one instance, and its destroy fails too.
+    let hub = "resource \"terraform_data\" \"hub\" {\n  input = module.m[\"a\"].first\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"test ! -e fails\"\n  }\n}\n";
+    let w = called_by(&format!("{CALL}{hub}"), module, nested);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    w.write("fails", "");
+    w.run(&["deploy", "--auto-approve", "--destroy"]).expect(5);
+    let left = objects(&w);
+    assert_eq!(
+        of_instance(&left, "a"),
+        ["terraform_data.first"],
+        "{left:?}"
+    );
+    assert_eq!(of_instance(&left, "b"), [""; 0], "{left:?}");
+    assert!(
+        of_instance(&left, "c").contains(&"terraform_data.last"),
+        "{left:?}"
+    );
+}
+
+#[test]
 fn targeted_destroy_leaves_out_instances_that_do_not_need_the_target() {
     let module = "variable \"peer\" {}\nresource \"terraform_data\" \"early\" {}\nresource \"terraform_data\" \"late\" {\n  input = terraform_data.early.id\n}\nresource \"terraform_data\" \"other\" {\n  input = var.peer\n}\noutput \"early\" {\n  value = terraform_data.early.id\n}\n";
     let w = called_by(PASSED_BACK, module, "");

@@ -497,8 +497,10 @@ impl Builder<'_> {
                 let within = self.nodes.shared_instance(own, &needed.path);
                 let depended = change.recorded.dependencies.contains(on);
                 let apply = self.apply.get(&i).map(|s| (i, *s));
+                let instances =
+                    |reach: Reach| reach.instances(&within, || own.shared_with(&needed.path));
                 let (new, old) = match self.single.is_separate(on) {
-                    false => (BTreeSet::from([None]), BTreeSet::from([None])),
+                    false => (instances(Reach::All), instances(Reach::All)),
                     true => {
                         let reaching = reaching
                             .entry(on)
@@ -510,7 +512,8 @@ impl Builder<'_> {
                     }
                 };
                 for one in new.union(&old) {
-                    let key = (on.as_str(), config.clone(), within.clone(), one.clone());
+                    let (within, instance) = one.clone();
+                    let key = (on.as_str(), config.clone(), within, instance);
                     let dependents = edges.entry(key).or_default();
                     dependents.apply.extend(apply);
                     if depended && old.contains(one) {
@@ -573,14 +576,6 @@ impl Builder<'_> {
                 self.steps.graph.add_need(*step, *before);
             }
         }
-    }
-}
-
-/// Returns the addresses of instances; `None` for the resource as a whole.
-fn instances(reach: Reach) -> BTreeSet<Option<String>> {
-    match reach {
-        Reach::All => BTreeSet::from([None]),
-        Reach::Some(addresses) => addresses.into_iter().map(Some).collect(),
     }
 }
 

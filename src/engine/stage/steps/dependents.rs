@@ -5,6 +5,7 @@ use crate::stage::change::Change;
 use crate::stage::groups::ChangedGroup;
 use crate::stage::needs::Needs;
 use crate::stage::select::keys;
+use lang::addr::ModuleInstance;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Instances of one resource that a change depends on.
@@ -12,8 +13,31 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(super) enum Reach {
     /// All, or not known.
     All,
+    /// None by its direct needs, all of which are known: the resource as a whole depends on it only
+    /// within the module instance of the change.
+    None,
     /// Addresses of some.
     Some(BTreeSet<String>),
+}
+
+impl Reach {
+    /// Returns the addresses of the instances; `None` for the resource as a whole. Each with the
+    /// module instance that encloses it and its dependent: `around`, or `own` if they share only
+    /// that.
+    pub(super) fn instances(
+        self,
+        around: &ModuleInstance,
+        own: impl FnOnce() -> ModuleInstance,
+    ) -> BTreeSet<(ModuleInstance, Option<String>)> {
+        match self {
+            Reach::All => BTreeSet::from([(around.clone(), None)]),
+            Reach::None => BTreeSet::from([(own(), None)]),
+            Reach::Some(addresses) => {
+                let all = addresses.into_iter();
+                all.map(|address| (around.clone(), Some(address))).collect()
+            }
+        }
+    }
 }
 
 /// Object of a change whose dependencies count.
@@ -96,6 +120,7 @@ impl Dependents {
             changes,
             on,
             known: HashMap::new(),
+            meets_unknown: false,
         }
     }
 
@@ -123,13 +148,18 @@ pub(super) struct Reaching<'a> {
     changes: &'a [Change],
     on: &'a str,
     known: HashMap<(Side, usize), Reach>,
+    /// A need is no change, such as a data source that was read before: its own needs are not
+    /// known.
+    meets_unknown: bool,
 }
 
 impl Reaching<'_> {
-    /// Returns the instances for one change. A dependency without a known instance is one on all.
+    /// Returns the instances for one change. A dependency without a known instance is one on all,
+    /// unless no change on the way needs anything unknown.
     pub(super) fn of(&mut self, side: Side, change: usize) -> Reach {
         match self.visit(side, change) {
-            Reach::Some(found) if found.is_empty() => Reach::All,
+            Reach::Some(found) if found.is_empty() && self.meets_unknown => Reach::All,
+            Reach::Some(found) if found.is_empty() => Reach::None,
             reach => reach,
         }
     }
@@ -167,6 +197,7 @@ impl Reaching<'_> {
             // Others are data sources that were read before.
             let named = all.by_address.get(need);
             let named = named.or_else(|| all.by_resource.get(need));
+            self.meets_unknown |= named.is_none();
             for instance in named.into_iter().flatten() {
                 if all.configs[*instance] == self.on {
                     found.insert(self.changes[*instance].address.to_string());
@@ -174,6 +205,7 @@ impl Reaching<'_> {
                 }
                 match self.visit(side, *instance) {
                     Reach::All => return Reach::All,
+                    Reach::None => {}
                     Reach::Some(more) => found.extend(more),
                 }
             }
@@ -227,9 +259,9 @@ pub(super) fn followers(
         ];
         let sides = sides.into_iter().filter(|(_, depends)| *depends);
         let reaches: Vec<Reach> = sides.map(|(side, _)| reaching.of(side, at)).collect();
-        let is_whole = reaches.contains(&Reach::All);
+        let is_whole = reaches.contains(&Reach::All) || reaches.contains(&Reach::None);
         let addresses = reaches.iter().flat_map(|reach| match reach {
-            Reach::All => None,
+            Reach::All | Reach::None => None,
             Reach::Some(addresses) => Some(addresses),
         });
         let members: BTreeSet<usize> = match is_whole {
@@ -311,6 +343,7 @@ mod tests {
         let mut reaching = dependents.reaching(&all, "x_y.w");
         let text = |reach| match reach {
             Reach::All => "all".to_owned(),
+            Reach::None => "none".to_owned(),
             Reach::Some(found) => found.into_iter().collect::<Vec<_>>().join(" "),
         };
         for (at, new, old) in [
