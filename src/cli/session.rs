@@ -5,7 +5,7 @@ use super::confirmation::confirm;
 use super::exit::CliError;
 use super::output::Output;
 use super::progress::Progress;
-use super::signals::{Signals, shutdown_timeout};
+use super::signals::{SHUTDOWN_TIMEOUT, Signals, shutdown_timeout};
 use super::user_files;
 use engine::error::EngineError;
 use engine::handle::Engine;
@@ -95,6 +95,8 @@ pub(super) fn settings(
         // At least one second, because 0 would write the state without a pause.
         settings.backend_write_interval = Duration::from_secs(u64::max(seconds, 1));
     }
+    // Read at the first signal, when an error would come too late.
+    number::<u64>(SHUTDOWN_TIMEOUT)?;
     if let Some(seconds) = number("FLIGHTDECK_ROLLOUT_PAUSE_S")? {
         settings.rollout_pause = Duration::from_secs(seconds);
     }
@@ -265,7 +267,7 @@ impl Session {
                     self.signals_received += 1;
                     match self.signals_received {
                         // Nothing to cancel: the engine reads the state or derives a key.
-                        1 if !self.engine.cancel(CancelRung::StopStarting) => {
+                        1 if !self.engine.cancel(self.first_rung()) => {
                             break Err(CliError::Cancelled);
                         }
                         1 => kill_at = self.begin_stop(out, progress),
@@ -311,6 +313,14 @@ impl Session {
         answer
     }
 
+    /// Returns the rung of the first signal. Objects that a command cleans up are destroyed first.
+    fn first_rung(&self) -> CancelRung {
+        match shutdown_timeout() {
+            Some(_) if !self.engine.is_cleaning_up() => CancelRung::EndCommands,
+            _ => CancelRung::StopStarting,
+        }
+    }
+
     /// Stops what runs after the first signal. Returns the time at which the plugins are killed;
     /// `None` at a terminal, where further signals decide.
     fn begin_stop(&mut self, out: &Output, progress: &Progress) -> Option<Instant> {
@@ -320,7 +330,6 @@ impl Session {
                 time.as_secs()
             );
             progress.print_line(out, &text);
-            self.engine.cancel(CancelRung::EndCommands);
             return Some(Instant::now() + time - RECORDING_TIME.min(time / 2));
         }
         // A replacement stopped halfway may have destroyed its object without a new one, so plugins

@@ -18,6 +18,8 @@ use tokio::task::JoinSet;
 
 /// Time that a command has to act on a signal before the signal thread does.
 const REACTION_TIME: Duration = Duration::from_secs(1);
+/// Time limit of the last lines before the process ends.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Maximum number of signals with a running [`follow`]; further ones have no effect.
 const MAX_ESCALATED: usize = 16;
 
@@ -27,7 +29,7 @@ const REPEATED: Duration = Duration::from_millis(500);
 
 /// Time in which a command without a terminal ends after its first signal, in seconds; 0 waits for
 /// running calls.
-const SHUTDOWN_TIMEOUT: &str = "FLIGHTDECK_SHUTDOWN_TIMEOUT";
+pub(super) const SHUTDOWN_TIMEOUT: &str = "FLIGHTDECK_SHUTDOWN_TIMEOUT";
 const DEFAULT_SHUTDOWN_TIMEOUT: u64 = 8;
 
 static HEARD: OnceLock<watch::Sender<u32>> = OnceLock::new();
@@ -183,7 +185,7 @@ fn start() -> Result<(), CliError> {
             if number == 1
                 && let Some(time) = shutdown_timeout()
             {
-                followed.spawn(end_within(time));
+                end_within(time);
             }
             if followed.len() < MAX_ESCALATED {
                 followed.spawn(escalate(number));
@@ -207,10 +209,13 @@ fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
     repeated
 }
 
-/// Ends the process if the command has not ended in time.
-async fn end_within(time: Duration) {
-    tokio::time::sleep(time).await;
-    end_process(&format!("ended {} s after the signal", time.as_secs()));
+/// Ends the process if the command has not ended in time. A thread of its own, so that nothing else
+/// delays it.
+fn end_within(time: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time.saturating_sub(LAST_WORDS));
+        end_process(&format!("ended {} s after the signal", time.as_secs()));
+    });
 }
 
 #[allow(
@@ -218,11 +223,28 @@ async fn end_within(time: Duration) {
     reason = "the return to main may be blocked; plugins end with the thread that started them"
 )]
 fn end_process(why: &str) -> ! {
-    eprintln!("error: {why}; the next start reports unfinished operations");
-    for left in state::left_behind_errors() {
-        eprintln!("error: {}", safe(&left.to_string()));
-    }
+    let why = why.to_owned();
+    run_within(LAST_WORDS, move || {
+        eprintln!("error: {why}; the next start reports unfinished operations");
+        for left in state::left_behind_errors() {
+            eprintln!("error: {}", safe(&left.to_string()));
+        }
+        let engine = listener().as_ref().map(|listener| listener.engine.clone());
+        let unknown = engine.map(|engine| engine.subscribe().0.unknown.clone());
+        for outcome in unknown.iter().flatten() {
+            eprintln!("unknown outcome: {}", safe(&outcome.line()));
+        }
+    });
     std::process::exit(i32::from(exit::CANCELLED));
+}
+
+/// Runs work that a reader of stderr which has stopped could block: signals must not wait for it.
+fn run_within(time: Duration, work: impl FnOnce() + Send + 'static) {
+    let running = std::thread::spawn(work);
+    let began = Instant::now();
+    while !running.is_finished() && began.elapsed() < time {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Acts on a signal that the command has not acted on within [`REACTION_TIME`].
@@ -244,12 +266,13 @@ async fn escalate(number: u32) {
         engine, runtime, ..
     }) = told
     {
-        let _inside = runtime.enter();
-        eprintln!("stopping: cancelling the current work");
-        engine.cancel(if rung == 1 {
-            CancelRung::StopStarting
-        } else {
-            CancelRung::KillPlugins
+        run_within(LAST_WORDS, move || {
+            let _inside = runtime.enter();
+            engine.cancel(match rung {
+                1 => CancelRung::StopStarting,
+                _ => CancelRung::KillPlugins,
+            });
+            eprintln!("stopping: cancelling the current work");
         });
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 /// Parts of parameter names whose values may be secret.
-const SECRET: [&str; 10] = [
-    "token", "secret", "pass", "pwd", "key", "sig", "cred", "auth", "session", "jwt",
+const SECRET: [&str; 12] = [
+    "code", "sas", "token", "secret", "pass", "pwd", "key", "sig", "cred", "auth", "session", "jwt",
 ];
 
 /// Text with all its addresses redacted.

@@ -11,6 +11,10 @@ use std::path::{Component, Path, PathBuf};
 const MAX_DEPTH: u32 = 6;
 /// Limit of the directories of one command in which its other arguments are tried.
 const MAX_DIRS: usize = 16;
+/// Limit of the entries of a directory whose files a program runs.
+const MAX_ENTRIES: usize = 64;
+/// Limit of the places in a short option where a value may begin.
+const MAX_FLAGS: usize = 8;
 /// Limit of the files of one command.
 const MAX_FILES: usize = 512;
 /// Bytes of a `#!` line that are read.
@@ -23,7 +27,8 @@ const SYSTEM: [&str; 12] = [
 ];
 
 /// Files that a program reads without being told, by its name.
-const IMPLIED: [(&str, &[&str]); 8] = [
+const IMPLIED: [(&str, &[&str]); 9] = [
+    ("git", &[".gitconfig", ".git/config"]),
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
     ("just", &["justfile", "Justfile", ".justfile"]),
@@ -35,7 +40,8 @@ const IMPLIED: [(&str, &[&str]); 8] = [
 ];
 
 /// Endings that interpreters add to the name of a module or script.
-const ENDINGS: [&str; 11] = [
+const ENDINGS: [&str; 12] = [
+    ".pm",
     ".py",
     "/__main__.py",
     "/__init__.py",
@@ -98,18 +104,9 @@ impl<'a> Search<'a> {
             return;
         }
         self.program(program, depth);
-        // `env -C DIR` and `make -C DIR` run in another directory.
-        let is_dir = |word: &&&str| !word.is_empty() && self.dir.join(word).is_dir();
-        let dirs = arguments.iter().filter(is_dir).map(|dir| (*dir).to_owned());
-        let dirs: Vec<String> = dirs.take(MAX_DIRS).collect();
-        let name = base_name(program);
-        for (_, files) in IMPLIED.iter().filter(|(of, _)| *of == name) {
-            for file in *files {
-                self.file(file, false, depth);
-                for dir in &dirs {
-                    self.file(&format!("{dir}/{file}"), false, depth);
-                }
-            }
+        let dirs = self.dirs_of(arguments);
+        for word in words {
+            self.implied(base_name(word), &dirs, depth);
         }
         if let [option, text] = arguments
             && is_shell(program)
@@ -124,9 +121,36 @@ impl<'a> Search<'a> {
         let is_runner = runner(program).is_some();
         let script = arguments.iter().position(|word| !word.starts_with('-'));
         for (at, word) in arguments.iter().enumerate() {
-            self.argument(word, is_runner || Some(at) == script, depth);
-            for dir in dirs.iter().filter(|_| !word.starts_with('/')) {
-                self.file(&format!("{dir}/{word}"), false, depth);
+            self.argument(word, is_runner || Some(at) == script, &dirs, depth);
+        }
+    }
+
+    /// Directories that words name, also as the value of an option or of a variable: `env -C DIR`,
+    /// `make --directory=DIR` and `PATH=DIR:/bin` find programs and files there.
+    fn dirs_of(&self, words: &[&str]) -> Vec<String> {
+        let named = words.iter().flat_map(|word| candidates(word));
+        let is_dir = |word: &&str| !word.is_empty() && self.dir.join(word).is_dir();
+        let dirs = named.filter(is_dir).map(str::to_owned);
+        dirs.take(MAX_DIRS).collect()
+    }
+
+    /// Covers the files that a program reads without being told, in its directory and in others.
+    fn implied(&mut self, name: &str, dirs: &[String], depth: u32) {
+        for (_, files) in IMPLIED.iter().filter(|(of, _)| *of == name) {
+            for file in *files {
+                self.file(file, false, depth);
+                for dir in dirs {
+                    self.file(&format!("{dir}/{file}"), false, depth);
+                }
+            }
+        }
+        if name == "run-parts" {
+            for dir in dirs {
+                let entries = std::fs::read_dir(self.dir.join(dir));
+                for entry in entries.into_iter().flatten().flatten().take(MAX_ENTRIES) {
+                    let name = entry.file_name();
+                    self.file(&format!("{dir}/{}", name.to_string_lossy()), true, depth);
+                }
             }
         }
     }
@@ -148,46 +172,34 @@ impl<'a> Search<'a> {
     }
 
     /// Tries the ways in which an argument can name a file.
-    fn argument(&mut self, word: &str, is_script: bool, depth: u32) {
+    fn argument(&mut self, word: &str, is_script: bool, dirs: &[String], depth: u32) {
         if depth > MAX_DEPTH || word.is_empty() || !self.tried.insert(word.to_owned()) {
             return;
         }
-        self.file(word, is_script, depth);
-        if let Some(name) = word.strip_prefix('@') {
-            self.file(name, false, depth);
-        }
-        for (at, _) in word.match_indices(['=', ':', ',']) {
-            self.file(&word[at + 1..], false, depth);
-        }
-        // A short option with its value, such as `-fFILE`.
-        if word.starts_with('-')
-            && let Some((at, _)) = word.char_indices().nth(2)
-        {
-            self.file(&word[at..], false, depth);
+        for name in candidates(word) {
+            self.file(name, is_script && name == word, depth);
+            for dir in dirs.iter().filter(|_| !name.starts_with('/')) {
+                self.file(&format!("{dir}/{name}"), is_script, depth);
+            }
         }
         let names = fragments(word);
         if names.len() == 1 && names[0] == word {
             return;
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.shell_text(&names, depth + 1);
+        self.shell_text(&names, dirs, depth + 1);
     }
 
     /// A shell text can run any of its words, and change to any directory that it names.
-    fn shell_text(&mut self, names: &[&str], depth: u32) {
-        let is_dir = |name: &&&str| !name.is_empty() && self.dir.join(name).is_dir();
-        let dirs: Vec<String> = names
-            .iter()
-            .filter(is_dir)
-            .map(|d| (*d).to_owned())
-            .collect();
+    fn shell_text(&mut self, names: &[&str], around: &[String], depth: u32) {
+        let mut dirs = self.dirs_of(names);
+        dirs.extend(around.iter().cloned());
+        dirs.truncate(MAX_DIRS);
         for name in names {
-            self.argument(name, true, depth);
+            self.argument(name, true, &dirs, depth);
+            self.implied(base_name(name), &dirs, depth);
             if !name.contains('/') {
                 self.program(name, depth);
-            }
-            for dir in dirs.iter().filter(|_| !name.starts_with('/')) {
-                self.file(&format!("{dir}/{name}"), true, depth);
             }
         }
     }
@@ -248,6 +260,26 @@ impl<'a> Search<'a> {
         let below = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
         below(&lexical) || real.is_some_and(|real| below(&real))
     }
+}
+
+/// Parts of a word that can name a file or directory: the word, and the values in `@FILE`,
+/// `--option=FILE`, `A=DIR:DIR`, `alias.x=!FILE`, and in a cluster of short options such as
+/// `-sfFILE`.
+fn candidates(word: &str) -> Vec<&str> {
+    let mut all = vec![word];
+    all.extend(word.strip_prefix('@'));
+    let values = word.match_indices(['=', ':', ',', '!']);
+    for (at, _) in values {
+        let value = &word[at + 1..];
+        all.push(value);
+        // One entry of a list.
+        all.extend(value.split([':', ',']).next());
+    }
+    if word.starts_with('-') && !word.starts_with("--") {
+        let starts = word.char_indices().skip(2).take(MAX_FLAGS);
+        all.extend(starts.map(|(at, _)| &word[at..]));
+    }
+    all
 }
 
 /// Interpreter and arguments in the `#!` line of a script.

@@ -211,6 +211,14 @@ impl Word {
         is_fixed.then(|| self.value()).flatten()
     }
 
+    /// The value of a short option, such as `-K` of curl, could name a file that is executed.
+    fn is_value_of_flag(&self) -> bool {
+        let Some(Part::Fixed(flag)) = self.0.first() else {
+            return false;
+        };
+        flag.starts_with('-') && !flag.starts_with("--") && !flag.contains('=')
+    }
+
     /// An argument that looks like an option could name a program.
     fn can_be_option(&self) -> bool {
         match self.0.first() {
@@ -273,7 +281,7 @@ fn are_data(words: &[Word], in_shell: bool) -> bool {
                 return is_data_only(&words[at + 1..], in_shell);
             }
             Some(_) => {}
-            None if word.can_be_option() => return false,
+            None if word.can_be_option() || word.is_value_of_flag() => return false,
             None if in_shell && !has_safe_characters(word) => return false,
             None => {}
         }
@@ -509,6 +517,7 @@ mod tests {
             ("python3|@x", false),
             ("python3|-m|@x", false),
             ("./drain.sh|@--run=evil", false),
+            ("curl|-sK@evil#|http://x", false),
             ("ssh|@10.0.0.1|true", true),
             (
                 "ssh|-o|StrictHostKeyChecking=no|root@@10.0.0.1#|drain.sh|--now",

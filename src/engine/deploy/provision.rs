@@ -165,8 +165,9 @@ impl RunningProvisioner<'_> {
     }
 
     fn log_output(&self, text: &str) {
-        self.recorder.log_output(&self.name, text);
-        self.report_output(text);
+        let text = fetch::redacted(text);
+        self.recorder.log_output(&self.name, &text);
+        self.report_output(&text);
     }
 
     /// Reports that a background process kept the output of a command open.
@@ -188,7 +189,7 @@ impl RunningProvisioner<'_> {
 
     fn fault(&self, detail: String) -> Fault {
         let summary = format!("{} provisioner error", self.provisioner.kind);
-        let diagnostic = Diagnostic::error(summary, detail)
+        let diagnostic = Diagnostic::error(summary, fetch::redacted(&detail))
             .at(self.provisioner.span)
             .with_address(self.name.as_str());
         Fault {

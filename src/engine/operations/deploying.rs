@@ -46,7 +46,7 @@ struct DeployEnd {
     operations: OperationCounts,
     /// A cancellation was requested.
     cancelled: bool,
-    /// An operation failed because of the cancellation.
+    /// An operation failed because of the cancellation, or a rollout has not ended.
     any_cancelled: bool,
     has_errors: bool,
     store_failed: bool,
@@ -319,7 +319,7 @@ impl Operations {
             operations: recorder.counts(),
             // A failed write stops the deploy without a cancellation.
             cancelled: result.cancelled && is_stopped,
-            any_cancelled: recorder.any_cancelled(),
+            any_cancelled: recorder.any_cancelled() || result.rollout_unfinished,
             has_errors: diagnostics.iter().any(|d| d.severity == Severity::Error),
             store_failed: result.store_failed,
             state_unwritten: unwritten.is_some(),

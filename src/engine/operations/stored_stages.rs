@@ -403,9 +403,10 @@ fn unsigned_warning() -> Diagnostic {
         severity: Severity::Warning,
         summary: "The plan file is not signed".to_owned(),
         detail:
-            "No key that is known here signed it. Its operations agree with this configuration and \
-         state, but parts that are only shown, such as commands, reasons and former values, can be \
-         edited. Give both jobs the same FLIGHTDECK_PLAN_KEY, or apply with --digest"
+            "No key that is known here signed it. Its operations are possible with this configuration \
+         and state, but somebody may have edited them, the values of variables, or parts that are \
+         only shown, such as commands, reasons and former values. Give both jobs the same \
+         FLIGHTDECK_PLAN_KEY, or apply with --digest"
                 .to_owned(),
         address: None,
         range: None,

@@ -212,7 +212,10 @@ pub(crate) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
             "the deposed object of "
         },
     );
-    let name = quoted(address);
+    let name = quoted(&match unknown.deposed.as_str() {
+        "" => address.clone(),
+        deposed => format!("{address} (deposed {deposed})"),
+    });
     let begun = format!(
         "The {} of {object}{address} in deploy #{} has no recorded outcome",
         unknown.step, unknown.deploy

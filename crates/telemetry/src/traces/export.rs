@@ -152,6 +152,7 @@ impl FailureNotice {
         // A collector that stays down would otherwise cause a notice per batch.
         if !self.failed.swap(true, Ordering::Relaxed) {
             let text = format!("failed to send traces to {}: {why}", self.to);
+            let text = net::redacted(&text);
             self.bus.emit(EventKind::Notice { text });
         }
     }

@@ -79,6 +79,9 @@ fn report_command(what: &LocalExec, words: &[String], doing: &RunningProvisioner
     }
     let each: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let log = format!("executing: {words:?}");
-    doing.recorder.log_output(&doing.name, &log);
-    doing.report_output(&format!("Executing: [{}]", each.join(" ")));
+    doing
+        .recorder
+        .log_output(&doing.name, &fetch::redacted(&log));
+    let shown = format!("Executing: [{}]", each.join(" "));
+    doing.report_output(&fetch::redacted(&shown));
 }

@@ -63,6 +63,8 @@ impl Stops {
 pub struct DeployResult {
     pub diagnostics: Diagnostics,
     pub cancelled: bool,
+    /// A rollout has paused or was aborted, maybe after its last operation.
+    pub rollout_unfinished: bool,
     pub store_failed: bool,
 }
 
@@ -134,7 +136,7 @@ impl Deploying {
             }
         }
         let cancelled = self.scheduler.stops().starting.is_cancelled();
-        self.end_rollouts(cancelled).await;
+        let rollout_unfinished = self.end_rollouts(cancelled).await;
         self.refuse_requests().await;
         // After the walk no operation can start any more.
         self.recorder.mark_unfinished_as_not_attempted();
@@ -150,6 +152,7 @@ impl Deploying {
         DeployResult {
             diagnostics,
             cancelled,
+            rollout_unfinished,
             store_failed,
         }
     }

@@ -304,8 +304,10 @@ impl Deploying {
         }
     }
 
-    /// Pauses the rollouts that the end of the deploy leaves unfinished.
-    pub(super) async fn end_rollouts(&self, cancelled: bool) {
+    /// Pauses the rollouts that the end of the deploy leaves unfinished. Returns true if there was
+    /// one.
+    pub(super) async fn end_rollouts(&self, cancelled: bool) -> bool {
+        let mut any_unfinished = false;
         for running in &self.rollouts.groups {
             let event = self.end_event(cancelled);
             let is_unfinished = match running.recorded.state().await {
@@ -314,6 +316,7 @@ impl Deploying {
                 RolloutState::Paused(_) | RolloutState::Aborted | RolloutState::RolledBack => false,
                 _ => continue,
             };
+            any_unfinished = true;
             if is_unfinished {
                 self.record(running, event).await;
             }
@@ -323,6 +326,7 @@ impl Deploying {
                 self.record(running, event).await;
             }
         }
+        any_unfinished
     }
 
     /// Event for a rollout that the end of the deploy leaves unfinished.
