@@ -28,7 +28,7 @@ const IDENTIFYING: [&str; 16] = [
     "domain",
     "cidr_block",
 ];
-/// Maximum number of characters kept of one.
+/// Length in bytes above which one is left out.
 const MAX_VALUE: usize = 200;
 
 impl DeployRecorder {
@@ -218,8 +218,10 @@ fn plain_values(object: &Value) -> BTreeMap<String, String> {
     let plain = IDENTIFYING.iter().filter(|name| !is_secret(name));
     let known = plain.filter_map(|name| {
         let value = object.get_attr(name).filter(|value| value.is_known())?;
-        let text = value.as_str().filter(|text| !text.is_empty())?;
-        Some(((*name).to_owned(), text.chars().take(MAX_VALUE).collect()))
+        // An import takes the id as it is, so it is kept at any length, and nothing is cut.
+        let is_kept = |text: &&str| *name == "id" || text.len() <= MAX_VALUE;
+        let text = value.as_str().filter(|text| !text.is_empty());
+        Some(((*name).to_owned(), text.filter(is_kept)?.to_owned()))
     });
     known.collect()
 }
