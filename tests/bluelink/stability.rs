@@ -124,6 +124,8 @@ fn unstable_object_is_polled_without_another_deploy_call() {
         serde_json::from_str(&std::fs::read_to_string(bench.file(file)).unwrap()).unwrap();
     object["looked"] = 2997.into();
     bench.write_fault_file(file, &object.to_string());
+    // The former limit must run out; this one must not, on a machine under load, too.
+    bench.set(TIMEOUT, "60000");
     let (deploys, before) = (bench.calls("DeployResource").len(), stability_polls(&bench));
     bench.deploy().expect(0);
     assert_eq!(
