@@ -245,3 +245,25 @@ fn edited_plan_is_refused_or_does_what_it_shows() {
     }
     println!("met: {refused} edited plans refused, {applied} applied as shown");
 }
+
+#[test]
+fn unsigned_plan_names_the_values_of_its_variables() {
+    let variables = "variable \"region\" {\n  default = \"eu\"\n}\n\
+                     variable \"password\" {\n  sensitive = true\n}\n";
+    let made = Workspace::new(&[("main.tf", variables)]);
+    made.run(&["plan", "--out", "p", "-var=region=us", "-var=password=pw-1"])
+        .expect(0);
+    assert!(!made.run(&["show", "p"]).expect(0).stderr.contains("signed"));
+    let text = made.read("p");
+    let lines: Vec<&str> = text.lines().collect();
+    let unsigned = format!("{}\nunsigned\n{}\n", lines[0], lines[2]);
+    let elsewhere = Workspace::new(&[("main.tf", variables), ("p", &unsigned)]);
+    for words in [["show", "p"], ["apply", "p"]] {
+        let run = elsewhere.run(&words).expect(0);
+        let names = run.stderr.contains("The plan file is not signed")
+            && run.stderr.contains("region = \"us\"")
+            && run.stderr.contains("password = (sensitive value)");
+        assert!(names && !run.stderr.contains("pw-1"), "{run:?}");
+    }
+    println!("met: an unsigned plan with other values of variables");
+}

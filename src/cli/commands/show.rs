@@ -35,7 +35,13 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> Co
     if json {
         let plan = statefile::compact(&stage.plan().to_string());
         out.write((plan + "\n").as_bytes());
-    } else if out.flags.show_sensitive {
+        return Ok(OK);
+    }
+    if let Some(warning) = stage.unsigned_warning() {
+        out.diagnostic(&warning);
+        out.flush_diagnostics();
+    }
+    if out.flags.show_sensitive {
         show::stage(out, &reveal(stage.summary(), &stage.plan()));
     } else {
         show::stage(out, stage.summary());

@@ -314,8 +314,8 @@ impl Operations {
         is_digest_known: bool,
     ) -> Result<StageId, EngineError> {
         let file = self.read_plan_file(text).await?;
-        if !file.is_signed() && !is_digest_known {
-            self.diagnose(unsigned_warning());
+        if let Some(warning) = file.unsigned_warning().filter(|_| !is_digest_known) {
+            self.diagnose(warning);
         }
         let store = self.memory.store();
         // The same stage is not stored twice.
@@ -395,24 +395,6 @@ impl Operations {
             left: selection.left.clone(),
         });
         Ok(selection)
-    }
-}
-
-fn unsigned_warning() -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Warning,
-        summary: "The plan file is not signed".to_owned(),
-        detail:
-            "No key that is known here signed it. Its operations are possible with this configuration \
-         and state, but somebody may have edited them, the values of variables, or parts that are \
-         only shown, such as commands, reasons and former values. Give both jobs the same \
-         FLIGHTDECK_PLAN_KEY, or apply with --digest"
-                .to_owned(),
-        address: None,
-        range: None,
-        snippet: None,
-        intent: None,
-        further: None,
     }
 }
 

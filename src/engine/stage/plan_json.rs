@@ -7,7 +7,7 @@ use super::config_json::Configuration;
 use super::encoding::StageCodecError;
 use super::scope::timestamp;
 use super::sealing::Sealer;
-use super::{checks_json, masks, prior_values};
+use super::{checks_json, diff, masks, prior_values};
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use lang::config::Module;
@@ -172,6 +172,23 @@ impl Surroundings {
         let all = all.into_iter();
         all.map(|(name, value)| (name, json!({ "value": value })))
             .collect()
+    }
+
+    /// Returns each given value of a root variable for display, as `name = value`.
+    pub fn given_variables(&self, stage: &Stage) -> Vec<String> {
+        let declared = &self.configuration["root_module"]["variables"];
+        let is_hidden = |name: &str| {
+            let declared = &declared[name];
+            declared["sensitive"] == true || declared["ephemeral"] == true
+        };
+        let given = stage.variables.iter().map(|(name, value)| {
+            let value = match is_hidden(name) {
+                true => diff::SENSITIVE.to_owned(),
+                false => diff::render(value),
+            };
+            format!("{name} = {value}")
+        });
+        given.collect()
     }
 
     /// Encodes the planned outputs and objects.

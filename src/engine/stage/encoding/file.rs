@@ -17,7 +17,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use model::secrets::Secrets;
-use model::{Action, StageId, StageMode, StageSummary};
+use model::{Action, Diagnostic, Severity, StageId, StageMode, StageSummary};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
@@ -146,6 +146,34 @@ impl StageFile {
     /// shown may be edited.
     pub fn is_signed(&self) -> bool {
         self.is_signed
+    }
+
+    /// Returns the warning about a file that is not signed. It has the values of variables, because
+    /// the deploy uses them and nothing else that is shown has them all.
+    pub fn unsigned_warning(&self) -> Option<Diagnostic> {
+        if self.is_signed {
+            return None;
+        }
+        let given = self.surroundings.given_variables(&self.stage);
+        let given = match given.is_empty() {
+            true => String::new(),
+            false => format!(". Values of variables in it:\n{}", given.join("\n")),
+        };
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            summary: "The plan file is not signed".to_owned(),
+            detail: format!(
+                "No key that is known here signed it. Its operations are possible with its \
+                 configuration and state, but somebody may have edited them, the values of \
+                 variables, or parts that are only shown, such as commands, reasons and former \
+                 values. Give both jobs the same FLIGHTDECK_PLAN_KEY, or apply with --digest{given}"
+            ),
+            address: None,
+            range: None,
+            snippet: None,
+            intent: None,
+            further: None,
+        })
     }
 
     /// Returns the summary for display.
