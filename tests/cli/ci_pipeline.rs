@@ -201,21 +201,26 @@ fn plan_of_one_job_is_applied_by_another_with_an_http_backend() {
     assert_eq!(server.lock(), None);
 }
 
-#[test]
-fn plan_of_one_job_is_applied_by_another_with_an_s3_backend() {
-    let Some(moto) = moto() else { return };
-    let mut stream = std::net::TcpStream::connect(("127.0.0.1", moto.port)).unwrap();
-    let make = "PUT /pipeline HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\nAuthorization: AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0\r\n\r\n";
+/// Creates a bucket and returns the block of a backend in it, without credentials.
+pub(crate) fn s3_backend(port: u16, bucket: &str) -> String {
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let make = format!(
+        "PUT /{bucket} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\nAuthorization: AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0\r\n\r\n"
+    );
     stream.write_all(make.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    let at = format!("http://127.0.0.1:{}", moto.port);
-    let backend = format!(
-        "terraform {{\n  backend \"s3\" {{\n    bucket                      = \"pipeline\"\n    key                         = \"a.tfstate\"\n    region                      = \"us-east-1\"\n    use_lockfile                = true\n    use_path_style              = true\n    skip_credentials_validation = true\n    endpoints                   = {{ s3 = \"{at}\" }}\n  }}\n}}\n"
-    );
+    format!(
+        "terraform {{\n  backend \"s3\" {{\n    bucket                      = {bucket:?}\n    key                         = \"a.tfstate\"\n    region                      = \"us-east-1\"\n    use_lockfile                = true\n    use_path_style              = true\n    skip_credentials_validation = true\n    endpoints                   = {{ s3 = \"http://127.0.0.1:{port}\" }}\n  }}\n}}\n"
+    )
+}
+
+#[test]
+fn plan_of_one_job_is_applied_by_another_with_an_s3_backend() {
+    let Some(moto) = moto() else { return };
     pipeline(
-        &backend,
+        &s3_backend(moto.port, "pipeline"),
         &[
             "-backend-config=access_key=AKIA",
             "-backend-config=secret_key=s",

@@ -73,7 +73,12 @@ impl Running {
 
     /// Starts flightdeck with these arguments, which must include `--json`.
     pub(crate) fn run(lab: &Lab, words: &[&str]) -> Self {
-        let mut child = lab.workspace.command(words).spawn().unwrap();
+        Self::of(lab.workspace.command(words))
+    }
+
+    /// Starts a command with `--json`.
+    pub(crate) fn of(mut command: std::process::Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self {
             child,

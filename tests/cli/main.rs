@@ -68,6 +68,7 @@ mod sensitive_dynamic_values;
 mod server;
 #[path = "../../crates/state/src/backend/tests/services.rs"]
 mod services;
+mod shared_outcomes;
 mod slow_backends;
 mod state_encryption;
 mod state_file;

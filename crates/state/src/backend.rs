@@ -75,6 +75,12 @@ pub trait Backend: Send + Sync + 'static {
         let home = self.state_manager(named)?;
         home.lock(info).await?;
         let deleted = home.delete().await;
+        // A later workspace of this name must not find the records of this one.
+        if deleted.is_ok()
+            && let Err(error) = home.write_beside(String::new()).await
+        {
+            tracing::warn!(%error, "the text beside a deleted state may remain");
+        }
         StateError::combine_with_unlock(deleted, home.unlock().await)
     }
 }

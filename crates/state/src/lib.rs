@@ -30,6 +30,7 @@ mod lock_wait;
 mod push;
 mod reconcile_messages;
 mod record;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod unlocked;
@@ -41,7 +42,7 @@ pub use encryption::convert_layout;
 pub use error::{Cause, StateError};
 pub use file::{FileBackup, FilePlace, LeftLock, check_lock};
 pub use file_encryption::{CipherError, FileEncryption, UnknownMethod};
-pub use lock_info::lock_info;
+pub use lock_info::{PLAN, lock_info};
 pub use lock_registry::{left_behind_errors, release_all};
 pub use lock_wait::{LockWait, Locking};
 pub use record::StateOfRecord;
@@ -114,6 +115,23 @@ pub trait StateManager: Send + Sync + 'static {
     /// # Errors
     /// The write failed; the location may have a partial text.
     async fn write(&self, text: String) -> Result<(), StateError>;
+
+    /// Reads the text beside the state, for records of flightdeck that belong to it; empty without
+    /// one. `None` if the location has no room for such a text.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    async fn read_beside(&self) -> Result<Option<Vec<u8>>, StateError> {
+        Ok(None)
+    }
+
+    /// Replaces the text beside the state, or deletes it if the new one is empty. Needs the lock.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    async fn write_beside(&self, _text: String) -> Result<(), StateError> {
+        Ok(())
+    }
 
     /// Removes another owner's lock.
     ///

@@ -8,8 +8,8 @@ use statefile::LockInfo;
 /// Prefix of the process identity in lock info.
 const PROCESS: &str = "process";
 
-/// Operation that changes neither objects nor the state.
-const PLAN: &str = "OperationTypePlan";
+/// Name in lock info of an operation that changes neither objects nor the state.
+pub const PLAN: &str = "OperationTypePlan";
 
 /// Lock info of this process for `operation`.
 pub fn lock_info(operation: &str) -> LockInfo {

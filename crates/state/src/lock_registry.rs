@@ -136,6 +136,14 @@ impl StateManager for Tracked {
         self.0.write(text).await
     }
 
+    async fn read_beside(&self) -> Result<Option<Vec<u8>>, StateError> {
+        self.0.read_beside().await
+    }
+
+    async fn write_beside(&self, text: String) -> Result<(), StateError> {
+        self.0.write_beside(text).await
+    }
+
     async fn force_unlock(&self, id: &str) -> Result<(), StateError> {
         self.0.force_unlock(id).await
     }

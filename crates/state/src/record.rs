@@ -8,6 +8,7 @@ use super::lock_info::{RecordedLocks, is_plan};
 use super::reconcile_messages::{
     conflict_error, deleted_error, found_state_message, migrated_message, read_place_message,
 };
+use super::shared::SharedOutcomes;
 use super::{LockWait, StateError, StateManager, StatePlace};
 use model::mutex::lock;
 use statefile::LockInfo;
@@ -29,6 +30,8 @@ pub struct StateOfRecord {
     accepted: Option<i64>,
     /// Serializes writes to the backend.
     writing: tokio::sync::Mutex<()>,
+    /// Unknown outcomes beside the state, as the open state has read them.
+    pub(super) shared: Mutex<Option<SharedOutcomes>>,
 }
 
 struct CurrentManager {
@@ -54,6 +57,7 @@ impl StateOfRecord {
             locks: true,
             accepted: None,
             writing: tokio::sync::Mutex::default(),
+            shared: Mutex::default(),
         }
     }
 
@@ -115,7 +119,7 @@ impl StateOfRecord {
         lock(&self.current).manager.clone()
     }
 
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         lock(&self.current).open
     }
 

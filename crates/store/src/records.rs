@@ -233,6 +233,36 @@ pub struct Intent {
     pub detail: String,
 }
 
+/// Identity of an intent in all checkouts of a state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct IntentKey {
+    pub address: String,
+    /// Key of a deposed object; empty for the current one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub deposed: String,
+    /// Step in the form of [`OperationStep`]'s text.
+    pub step: String,
+    pub at: UnixMs,
+}
+
+/// An unknown outcome for other checkouts of the same state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SharedOutcome {
+    #[serde(flatten)]
+    pub key: IntentKey,
+    /// Facts for settling it, as in [`Intent::detail`].
+    pub detail: serde_json::Value,
+    pub deploy: SharedDeploy,
+}
+
+/// Deploy of a shared outcome.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SharedDeploy {
+    pub who: String,
+    pub host: String,
+    pub began: UnixMs,
+}
+
 /// Outcome of a step, committed together with its state edits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -290,6 +320,16 @@ pub struct UnknownOutcome {
 }
 
 impl UnknownOutcome {
+    /// Returns its identity in all checkouts of the state.
+    pub fn key(&self) -> IntentKey {
+        IntentKey {
+            address: self.address.clone(),
+            deposed: self.deposed.clone(),
+            step: self.step.to_string(),
+            at: self.at,
+        }
+    }
+
     /// Is it unknown whether an object was created? Reading back cannot settle that, because the
     /// state has no id.
     pub fn is_creation(&self) -> bool {

@@ -5,12 +5,13 @@
 use super::StoreError;
 use super::records::{
     Acquired, BackendVersion, CallSample, CompressedJson, DestroyStep, GroupCommitRecord, Intent,
-    LeaderLease, MemberHash, NewDeploy, Outcome, Revision, RolloutRecord, RolloutRequestRecord,
-    Settlement, StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
+    IntentKey, LeaderLease, MemberHash, NewDeploy, Outcome, Revision, RolloutRecord,
+    RolloutRequestRecord, Settlement, SharedOutcome, StageRecord, StartedDeploy, State, StateEdit,
+    StateObject, UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -290,6 +291,18 @@ pub trait Deploys: Send + Sync {
     /// Settles unknown outcomes by the numbers of their intents; `how` is for display (`read back
     /// for stage #4`). Returns the number of settled ones.
     async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError>;
+
+    /// Unknown outcomes with their deploys, for other checkouts of the state.
+    async fn shared_outcomes(&self) -> Result<Vec<SharedOutcome>, StoreError>;
+
+    /// Those of the keys that name an intent of this store, answered, settled or not.
+    async fn recorded_intents(
+        &self,
+        keys: Vec<IntentKey>,
+    ) -> Result<BTreeSet<IntentKey>, StoreError>;
+
+    /// Records unknown outcomes of other checkouts, each with its deploy.
+    async fn import_outcomes(&self, outcomes: Vec<SharedOutcome>) -> Result<(), StoreError>;
 
     /// Destroy-time provisioners that succeeded in destroys that did not finish, oldest first. Only
     /// those whose objects are still in the state.

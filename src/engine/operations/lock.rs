@@ -194,7 +194,7 @@ impl Operations {
 /// Reason of a lock, with the operation of a command that has several.
 fn lock_reason(reason: &str, operation: &str) -> String {
     let operation = match operation {
-        "OperationTypePlan" => "stage",
+        state::PLAN => "stage",
         "OperationTypeApply" => "deploy",
         other => other,
     };

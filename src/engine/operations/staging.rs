@@ -36,7 +36,7 @@ type LaunchedProviders = (
 impl Operations {
     /// Computes a stage.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
-        let result = match self.begin_on_state(&request, "OperationTypePlan").await {
+        let result = match self.begin_on_state(&request, state::PLAN).await {
             Ok(command) => {
                 let result = self.stage_locked(request, &command).await;
                 command.finish().await;

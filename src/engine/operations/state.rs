@@ -145,6 +145,7 @@ impl Operations {
         for text in opened.await? {
             self.bus.emit(EventKind::Notice { text });
         }
+        self.receive_outcomes(operation).await;
         Ok(())
     }
 
@@ -210,6 +211,7 @@ impl Operations {
                 ),
             });
         }
+        self.share_outcomes(switches).await;
         // No time limit before the operator asks to stop: a slow server is no error.
         let limit = async {
             switches.stop.cancelled().await;

@@ -1,7 +1,8 @@
 //! Unknown outcomes: reported when a command takes the workspace lock, settled by reading the
 //! object back, and a reason to refuse a second creation.
 
-use super::command::Operations;
+use super::command::{Operations, Switches};
+use super::lock::UNLOCKING;
 use crate::error::EngineError;
 use crate::stage::change::Stage;
 use lang::addr::{AbsInstance, Mode};
@@ -9,7 +10,7 @@ use lang::config::ProvisionerKind;
 use model::*;
 use provider::LINK;
 use std::collections::{BTreeSet, HashMap};
-use store::records::{State, UnknownOutcome};
+use store::records::{SharedDeploy, State, UnknownOutcome};
 
 impl Operations {
     /// Reports each unknown outcome of earlier runs, with its remedy.
@@ -18,6 +19,41 @@ impl Operations {
             self.diagnose(warning(&unknown));
         }
         self.list_unknown().await
+    }
+
+    /// Records the unknown outcomes that deploys from other checkouts have left beside the state.
+    pub(super) async fn receive_outcomes(&self, operation: &str) {
+        match self.memory.state().receive_outcomes().await {
+            Ok(deploys) => {
+                for SharedDeploy { who, host, .. } in deploys {
+                    let text = format!(
+                        "recorded the unknown outcomes that a deploy by {who} on {host} left beside the state"
+                    );
+                    self.bus.emit(EventKind::Notice { text });
+                }
+            }
+            // A plan changes nothing, and the text may be forbidden to its credentials.
+            Err(error) if operation == state::PLAN => {
+                tracing::warn!(%error, "cannot read the unknown outcomes beside the state");
+            }
+            Err(error) => self.diagnose(not_shared(&error.to_string())),
+        }
+    }
+
+    /// Stores the unknown outcomes beside the state. Waits only briefly once the operator has asked
+    /// to stop: the output and the store have them, too.
+    pub(super) async fn share_outcomes(&self, switches: &Switches) {
+        let limit = async {
+            switches.stop.cancelled().await;
+            tokio::time::sleep(UNLOCKING).await;
+        };
+        let shared = tokio::select! { biased;
+            shared = self.memory.state().share_outcomes() => shared.map_err(|e| e.to_string()),
+            () = limit => Err("the backend did not answer in time".to_owned()),
+        };
+        if let Err(why) = shared {
+            self.diagnose(not_shared(&why));
+        }
     }
 
     /// Emits the list of unknown outcomes if it changed.
@@ -174,6 +210,22 @@ impl Operations {
         } else {
             Err(EngineError::Diagnostics(refused))
         }
+    }
+}
+
+/// Warning that other checkouts do not see the unknown outcomes of this one, or this one theirs.
+fn not_shared(why: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        summary: "Unknown outcomes not exchanged".to_owned(),
+        detail: format!(
+            "{why}. Deploys from other checkouts do not see the unknown outcomes of this one, and the other way round. Allow this account to read, write and delete the object beside the state (docs/state.md)"
+        ),
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent: None,
     }
 }
 

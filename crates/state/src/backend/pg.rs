@@ -148,6 +148,18 @@ impl Row {
     }
 }
 
+/// Reads a text beside a state. The table exists only after the first such text.
+async fn read_beside(client: &Client, table: &str, name: &str) -> Result<Option<String>, PgError> {
+    let look = "SELECT to_regclass($1)::text";
+    let found = with_timeout(client.query_one(look, &[&table])).await?;
+    if found.get::<_, Option<String>>(0).is_none() {
+        return Ok(None);
+    }
+    let query = format!("SELECT data FROM {table} WHERE name = $1");
+    let row = with_timeout(client.query_opt(&query, &[&name])).await?;
+    Ok(row.and_then(|row| row.get(0)))
+}
+
 #[async_trait]
 impl StateManager for Row {
     fn place(&self) -> String {
@@ -252,6 +264,42 @@ impl StateManager for Row {
         );
         let written = with_timeout(session.client.execute(&query, &[&self.name, &text])).await;
         written.map(drop).map_err(&trouble)
+    }
+
+    async fn read_beside(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let trouble = self.to_state_error("read");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        let text = read_beside(&session.client, &self.table.name_beside(), &self.name).await;
+        Ok(Some(text.map_err(&trouble)?.unwrap_or_default().into()))
+    }
+
+    async fn write_beside(&self, text: String) -> Result<(), StateError> {
+        let trouble = self.to_state_error("write");
+        let mut session = self.session.lock().await;
+        let session = self.session(&mut session).await.map_err(&trouble)?;
+        self.require_lock().map_err(&trouble)?;
+        let table = self.table.name_beside();
+        let written = async {
+            if text.is_empty()
+                && read_beside(&session.client, &table, &self.name)
+                    .await?
+                    .is_none()
+            {
+                return Ok(());
+            }
+            // Made with its first text, because most databases never need it.
+            let make =
+                format!("CREATE TABLE IF NOT EXISTS {table} (name text PRIMARY KEY, data text)");
+            with_timeout(session.client.batch_execute(&make)).await?;
+            let query = format!(
+                "INSERT INTO {table} (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
+            );
+            with_timeout(session.client.execute(&query, &[&self.name, &text]))
+                .await
+                .map(drop)
+        };
+        written.await.map_err(&trouble)
     }
 
     async fn delete(&self) -> Result<(), StateError> {

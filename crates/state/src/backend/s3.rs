@@ -63,6 +63,11 @@ impl Inner {
         format!("{}.tflock", self.key)
     }
 
+    /// Not the key of a workspace, whose keys all end with the configured one.
+    fn key_beside(&self) -> String {
+        format!("{}.flightdeck", self.key)
+    }
+
     /// Id of the state in the table and in lock info.
     fn item(&self) -> String {
         format!("{}/{}", self.bucket.config.bucket, self.key)
@@ -278,6 +283,26 @@ impl StateManager for Object {
             put.map_err(|why| inner.error("write", S3Error::DigestNotStored(Box::new(why))))?;
         }
         Ok(())
+    }
+
+    async fn read_beside(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let text = self.0.bucket.get("read", &self.0.key_beside()).await?;
+        Ok(Some(text.unwrap_or_default()))
+    }
+
+    async fn write_beside(&self, text: String) -> Result<(), StateError> {
+        let (bucket, key) = (&self.0.bucket, self.0.key_beside());
+        if text.is_empty() {
+            return bucket.remove("delete", &key).await;
+        }
+        let more = [("x-amz-tagging", bucket.config.state_tags.clone())];
+        let answer = bucket
+            .upload("write", &key, text.into_bytes(), &more)
+            .await?;
+        match answer.is_success() {
+            true => Ok(()),
+            false => Err(bucket.refused("write", &key, &answer)),
+        }
     }
 
     async fn delete(&self) -> Result<(), StateError> {

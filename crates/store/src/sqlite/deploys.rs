@@ -5,6 +5,7 @@ mod destroy_steps;
 mod events;
 mod intents;
 mod rows;
+mod shared;
 
 use super::fault::Job;
 use super::file::Sqlite;
@@ -13,7 +14,8 @@ use super::running_deploy::RunningDeploy;
 use super::stages::{enum_text, json, parse, read_step};
 use crate::error::StoreError;
 use crate::records::{
-    DestroyStep, Intent, NewDeploy, Outcome, StartedDeploy, StateEdit, UnknownOutcome,
+    DestroyStep, Intent, IntentKey, NewDeploy, Outcome, SharedOutcome, StartedDeploy, StateEdit,
+    UnknownOutcome,
 };
 use crate::{Deploys, StoreApi};
 use async_trait::async_trait;
@@ -31,7 +33,7 @@ use model::*;
 pub(super) use rows::row;
 use rows::{load_one, load_with_operations, runner, summary};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Number of newest deploys whose events are kept.
@@ -204,6 +206,24 @@ impl Deploys for Sqlite {
             settle_intents(conn, &intents, &how)
         })
         .await
+    }
+
+    async fn shared_outcomes(&self) -> Result<Vec<SharedOutcome>, StoreError> {
+        let unknown = self.unknown_outcomes().await?;
+        self.read(move |conn| shared::with_deploys(conn, unknown))
+            .await
+    }
+
+    async fn recorded_intents(
+        &self,
+        keys: Vec<IntentKey>,
+    ) -> Result<BTreeSet<IntentKey>, StoreError> {
+        self.read(move |conn| shared::recorded(conn, keys)).await
+    }
+
+    async fn import_outcomes(&self, outcomes: Vec<SharedOutcome>) -> Result<(), StoreError> {
+        self.write("outcomes", move |conn| shared::import(conn, outcomes))
+            .await
     }
 
     async fn destroy_steps(&self) -> Result<Vec<DestroyStep>, StoreError> {

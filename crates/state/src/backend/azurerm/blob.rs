@@ -31,6 +31,22 @@ impl Blob {
         }
     }
 
+    /// Not the blob of a workspace, whose names all begin with the key and `env:`.
+    fn beside(&self) -> Self {
+        let key = &self.container.key;
+        let workspace = self.name.strip_prefix(key.as_str()).unwrap_or_default();
+        Self::new(&self.container, format!("{key}.flightdeck{workspace}"))
+    }
+
+    async fn upload(&self, mut headers: Headers, text: String) -> Result<(), StateError> {
+        headers.push(("x-ms-blob-type", "BlockBlob".to_owned()));
+        headers.push(("content-type", "application/json".to_owned()));
+        let answer = self
+            .request("write", Method::PUT, "", headers, text.into_bytes())
+            .await?;
+        self.require_success("write", answer).map(drop)
+    }
+
     fn error(&self, what: &'static str, why: UnlockError) -> StateError {
         self.container.error(what, &self.name, why)
     }
@@ -243,15 +259,22 @@ impl StateManager for Blob {
             }
         }
         let mut headers = self.leased(encryption);
-        headers.push(("x-ms-blob-type", "BlockBlob".to_owned()));
-        headers.push(("content-type", "application/json".to_owned()));
         let before = self.properties("write").await?;
         let holder = before.and_then(|a| a.header(HOLDER).map(str::to_owned));
         headers.extend(holder.map(|holder| (HOLDER, holder)));
-        let answer = self
-            .request("write", Method::PUT, "", headers, text.into_bytes())
-            .await?;
-        self.require_success("write", answer).map(drop)
+        self.upload(headers, text).await
+    }
+
+    async fn read_beside(&self) -> Result<Option<Vec<u8>>, StateError> {
+        self.beside().read().await.map(Some)
+    }
+
+    async fn write_beside(&self, text: String) -> Result<(), StateError> {
+        let blob = self.beside();
+        match text.is_empty() {
+            true => blob.delete().await,
+            false => blob.upload(self.container.encryption.clone(), text).await,
+        }
     }
 
     async fn delete(&self) -> Result<(), StateError> {

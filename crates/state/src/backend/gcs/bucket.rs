@@ -89,8 +89,9 @@ impl Bucket {
                 ask.max_answer = MAX_STATE;
             }
             let token = self.credentials.token(&self.http, self.attempts).await?;
-            // States only: a lock has no secrets, and must be readable without the key.
-            let sealed = object.ends_with(".tfstate") && ask.method != Method::DELETE;
+            // Not the lock, which has no secrets, and must be readable without the key.
+            let is_state = object.ends_with(".tfstate") || object.ends_with(".flightdeck");
+            let sealed = is_state && ask.method != Method::DELETE;
             let mut headers = if sealed { self.key.clone() } else { Vec::new() };
             headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
             headers.push(("content-type", "application/json".to_owned()));

@@ -37,6 +37,30 @@ impl Object {
         format!("{}.tflock", self.workspace)
     }
 
+    /// Not the state of a workspace, whose names all end with `.tfstate`.
+    fn object_beside(&self) -> String {
+        format!("{}.tfstate.flightdeck", self.workspace)
+    }
+
+    async fn remove(&self, object: &str) -> Result<(), StateError> {
+        let answer = self.bucket.remove("delete", object, None).await?;
+        match answer.status {
+            200 | 204 | 404 => Ok(()),
+            _ => Err(self.bucket.refused("delete", object, &answer)),
+        }
+    }
+
+    async fn replace(&self, object: &str, text: String) -> Result<(), StateError> {
+        let bucket = &self.bucket;
+        let answer = bucket
+            .upload("write", object, text.into_bytes(), false)
+            .await?;
+        match answer.is_success() {
+            true => Ok(()),
+            false => Err(bucket.refused("write", object, &answer)),
+        }
+    }
+
     async fn release(&self, generation: &str) -> Result<(), StateError> {
         let bucket = &self.bucket;
         let state = self.state();
@@ -148,23 +172,23 @@ impl StateManager for Object {
     }
 
     async fn write(&self, text: String) -> Result<(), StateError> {
-        let state = self.state();
-        let answer = self
-            .bucket
-            .upload("write", &state, text.into_bytes(), false)
-            .await?;
-        if answer.is_success() {
-            return Ok(());
+        self.replace(&self.state(), text).await
+    }
+
+    async fn read_beside(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let found = self.bucket.get("read", &self.object_beside()).await?;
+        Ok(Some(found.map(|(text, _)| text).unwrap_or_default()))
+    }
+
+    async fn write_beside(&self, text: String) -> Result<(), StateError> {
+        let object = self.object_beside();
+        match text.is_empty() {
+            true => self.remove(&object).await,
+            false => self.replace(&object, text).await,
         }
-        Err(self.bucket.refused("write", &state, &answer))
     }
 
     async fn delete(&self) -> Result<(), StateError> {
-        let state = self.state();
-        let answer = self.bucket.remove("delete", &state, None).await?;
-        match answer.status {
-            200 | 204 | 404 => Ok(()),
-            _ => Err(self.bucket.refused("delete", &state, &answer)),
-        }
+        self.remove(&self.state()).await
     }
 }

@@ -51,6 +51,15 @@ impl Table {
         )
     }
 
+    /// The same of the table with the texts beside the states. Rows of the table itself are states.
+    pub(super) fn name_beside(&self) -> String {
+        format!(
+            "{}.{}",
+            quote_identifier(&self.schema),
+            quote_identifier(&format!("{}_flightdeck", self.table))
+        )
+    }
+
     /// Key of the lock for a state without a row: negative FNV-1 of both names. Ids of rows are
     /// positive, so the two never collide.
     pub(super) fn creation(&self) -> i64 {

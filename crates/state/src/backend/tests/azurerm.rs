@@ -4,7 +4,7 @@ use super::super::azurerm::Azure;
 use super::super::http_client::{HttpClient, HttpRequest};
 use super::super::values::Values;
 use super::parts::{Part, Shared, find};
-use super::{info, settings};
+use super::{check_text_beside, info, settings};
 use crate::backend::Backend;
 use crate::{StateError, StateManager};
 use net::HttpOptions;
@@ -114,8 +114,7 @@ async fn azurerm_workspaces_are_blobs_with_a_suffix() {
     assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
     let place = backend.state_manager("dev").unwrap().place();
     assert!(place.ends_with("/spaces/a/b.tfstateenv:dev"), "{place}");
-    backend.delete("dev", info(id)).await.unwrap();
-    assert_eq!(backend.workspaces().await.unwrap(), ["prod"]);
+    check_text_beside(&backend, id).await;
 }
 
 #[tokio::test]
