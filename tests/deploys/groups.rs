@@ -214,6 +214,52 @@ fn resumed_rollout_leaves_out_skipped_members_and_other_changes() {
 }
 
 #[test]
+fn skipped_member_stays_although_a_resource_needs_all_members() {
+    let w = Workspace::new(&[
+        (
+            "main.tf",
+            "variable \"kind\" {\n  default = \"v1\"\n}\nresource \"terraform_data\" \"web\" {\n  count = 3\n  triggers_replace = var.kind\n  provisioner \"local-exec\" {\n    command = \"test ! -e fail-${count.index}\"\n  }\n}\nresource \"terraform_data\" \"lb\" {\n  triggers_replace = terraform_data.web[*].id\n}\n",
+        ),
+        (
+            "web.flightdeck.hcl",
+            "group \"web\" {\n  instance = terraform_data.web\n}\n",
+        ),
+    ]);
+    let ids = || {
+        let state: Value = serde_json::from_str(&w.read("terraform.tfstate")).unwrap();
+        let resources = state["resources"].as_array().unwrap().clone();
+        let instances = resources.iter().flat_map(|r| {
+            let instances = r["instances"].as_array().unwrap().iter();
+            instances.map(move |i| {
+                let name = format!("{} {}", r["name"].as_str().unwrap(), i["index_key"]);
+                (name, i["attributes"]["id"].clone())
+            })
+        });
+        instances.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    w.write("fail-0", "");
+    w.run(&["deploy", "--auto-approve", "--var", "kind=v2"])
+        .expect(5);
+    std::fs::remove_file(w.path().join("fail-0")).unwrap();
+    w.run(&["group", "skip", "web", "0"]).expect(0);
+    let before = ids();
+    let resume = [
+        "group",
+        "resume",
+        "web",
+        "--auto-approve",
+        "--var",
+        "kind=v2",
+    ];
+    let run = w.run(&resume).expect(0);
+    let after = ids();
+    let is_new = |name: &str| before[name] != after[name];
+    let changed = ["web 0", "web 1", "web 2", "lb null"].map(is_new);
+    assert_eq!(changed, [false, true, true, false], "{run:?}");
+}
+
+#[test]
 fn retried_member_is_replaced_by_the_resumed_rollout() {
     let lab = lab(&NEVER_HEALTHY.replace("10m", "100ms"));
     let deploy = ["deploy", "--auto-approve", "--var", "kind=v2"];

@@ -225,7 +225,22 @@ impl Operations {
         let skipped: Vec<String> = of_group().filter(is_skipped).map(Change::id).collect();
         let wanted = of_group().filter(|change| !is_skipped(change));
         let wanted: Vec<String> = wanted.map(Change::id).collect();
-        let selection = self.select(stage, Select::Only(wanted)).await?;
+        let only = Select::Only(wanted.clone());
+        let mut selection = self.select(stage, only).await?;
+        // What needs all members takes the skipped ones with it, because it is replaced around
+        // them. It stays as it is, and the other members change without it.
+        if skipped.iter().any(|id| selection.taken.contains(id)) {
+            let leave = Select::Many {
+                take: false,
+                addresses: skipped.clone(),
+            };
+            selection = self.select(stage, leave).await?;
+            selection.left.retain(|id| !wanted.contains(id));
+            selection.taken.extend(wanted);
+            selection.taken.sort();
+            selection.taken.dedup();
+            self.store_selection(stage, &selection).await?;
+        }
         let others = all().count() - selection.taken.len();
         Ok(ResumeSelection {
             group: group.to_owned(),

@@ -388,13 +388,24 @@ impl Operations {
             .map(|r| r.left.into_iter().collect())
             .unwrap_or_default();
         let selection = select::select(&select::references(&staged.stage), &left, &how)?;
+        self.store_selection(id, &selection).await?;
+        Ok(selection)
+    }
+
+    /// Stores and reports the selection of a stage.
+    pub(super) async fn store_selection(
+        &self,
+        id: StageId,
+        selection: &Selection,
+    ) -> Result<(), EngineError> {
+        let store = self.memory.store();
         store.set_deselected(id, selection.left.clone()).await?;
         self.bus.emit(EventKind::Selected {
             stage: id,
             taken: selection.taken.clone(),
             left: selection.left.clone(),
         });
-        Ok(selection)
+        Ok(())
     }
 }
 

@@ -302,8 +302,10 @@ impl DataSources<'_> {
         let elsewhere = |c: &Change| {
             c.address.module != address.module && c.address.module.path() == module.path
         };
+        // The destroy of a deposed object changes nothing that others refer to.
         let pending = |c: &Change| {
-            c.address.resource.mode == Mode::Managed && c.action() != Action::NoOp && !elsewhere(c)
+            let is_current = c.address.resource.mode == Mode::Managed && c.deposed.is_none();
+            is_current && c.action() != Action::NoOp && !elsewhere(c)
         };
         reached
             .into_iter()

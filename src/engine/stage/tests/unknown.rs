@@ -173,6 +173,11 @@ changes: ~ lab_thing.a
 state: lab_thing.a name=new
 changes: none
 
+# And if the only change is the destroy of a deposed object.
+state: lab_thing.a name=new
+       lab_thing.a id=old !deposed=0badcafe
+changes: - lab_thing.a (deposed 0badcafe)
+
 # With the deploy, if a resource in depends_on has a pending change.
 config: resource lab_thing a { name = "new" }
         data lab_data d { name = "x"; depends_on = [lab_thing.a] }
