@@ -471,3 +471,35 @@ fn fmt_does_not_write_through_a_link_to_the_outside() {
     assert_ne!(std::fs::read_to_string(&real).unwrap(), UGLY);
     assert!(w.path().join("main.tf").is_symlink());
 }
+
+#[test]
+fn output_does_not_follow_a_link_of_the_repository_around_the_workspace() {
+    let w = Workspace::new(&[("envs/prod/main.tf", UGLY), (".git/HEAD", "")]);
+    let users = w.path().parent().unwrap().join("precious");
+    std::fs::create_dir_all(w.path().join("artifacts")).unwrap();
+    std::fs::write(&users, "precious").unwrap();
+    std::os::unix::fs::symlink(&users, w.path().join("artifacts/out")).unwrap();
+    let dir = w.path().join("envs/prod");
+    let out = "../../artifacts/out";
+    let run = |words: &[&str]| Run::from_command(w.command(words).current_dir(&dir));
+    run(&["deploy", "--auto-approve"]).expect(0);
+    let into = format!("-json-into={out}");
+    for words in [
+        &["plan", "--out", out][..],
+        &["stage", "--plan-json", out],
+        &["plan", &into],
+        &["state", "export", out],
+    ] {
+        let refused = run(words).expect(1);
+        assert!(
+            refused.stderr.contains("symbolic link"),
+            "{words:?}: {refused:?}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(&users).unwrap(),
+            "precious",
+            "{words:?}"
+        );
+    }
+    run(&["plan", "--out", "../../artifacts/plan"]).expect(0);
+}

@@ -3,6 +3,7 @@
 
 use crate::Lab;
 use crate::groups::{SERVERS, group};
+use crate::support::Workspace;
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Writes a script that appends its word to `ran`, beside the workspace.
@@ -144,7 +145,7 @@ fn loop_runs_no_command_that_a_later_version_adds() {
         let words = [&["reconcile", "--once", "--json"], more].concat();
         let run = lab.workspace.run(&words).expect(0);
         let found = run.lines().into_iter().find(|e| e["type"] == "reconcile");
-        (found.unwrap(), run.stderr)
+        (found.unwrap(), run.stderr + &run.stdout)
     };
     let delete = || {
         let id = crate::reconcile::id(&lab, "web-1");
@@ -183,6 +184,69 @@ fn loop_runs_no_command_that_a_later_version_adds() {
     assert_eq!(run(&[]).0["outcome"], "drifted");
     script(&lab, "tool.sh", "tool");
     assert_eq!(run(&[]).0["outcome"], "repaired");
+    take_ran(&lab);
+    // A value of an object that becomes a command, in a text that is the same.
+    let kind = |kind: &str| {
+        let text = provisioner("echo ${self.kind} >> ../ran");
+        thing(&format!("  kind = {kind:?}\n{text}"))
+    };
+    delete();
+    lab.configure(&kind("a-1"));
+    assert_eq!(run(&["--trust-workspace"]).0["outcome"], "repaired");
+    assert_eq!(take_ran(&lab), "a-1\n");
+    delete();
+    lab.configure(&kind("a; touch ../evil"));
+    let (found, output) = run(&[]);
+    assert_eq!(found["outcome"], "failed", "{found}");
+    assert!(output.contains("Command is not trusted"), "{output}");
+    assert!(!lab.workspace.path().join("../evil").exists());
+    assert_eq!(take_ran(&lab), "");
+}
+
+#[test]
+fn loop_starts_no_process_that_a_later_version_names() {
+    let process = |count: u32, more: &str| {
+        format!(
+            "terraform {{\n  required_providers {{\n    local = {{ source = \"flightdeck.internal/bundled/local\" }}\n  }}\n}}\nresource \"local_process\" \"web\" {{\n  count    = {count}\n  command  = [\"sh\", \"${{[\"good.sh\", \"evil.sh\"][count.index]}}\"]\n  log_file = \"log${{count.index}}\"\n{more}}}\n"
+        )
+    };
+    let group = "group \"web\" {\n  instance = local_process.web\n  reconcile {\n    mode = \"enforce\"\n  }\n}\n";
+    let w = Workspace::new(&[
+        ("main.tf", &process(1, "")),
+        ("web.flightdeck.hcl", group),
+        ("good.sh", "echo good >> ran\nexec sleep 600\n"),
+        ("evil.sh", "echo evil >> ran\nexec sleep 600\n"),
+    ]);
+    let run = |more: &[&str]| {
+        let words = [&["reconcile", "--once", "--json"], more].concat();
+        let run = w.run(&words).expect(0);
+        let found = run.lines().into_iter().find(|e| e["type"] == "reconcile");
+        found.unwrap()["outcome"].as_str().unwrap().to_owned()
+    };
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let kill = || {
+        let state: serde_json::Value = serde_json::from_str(&w.read("terraform.tfstate")).unwrap();
+        let pid = &state["resources"][0]["instances"][0]["attributes"]["pid"];
+        let pid = rustix::process::Pid::from_raw(pid.as_i64().unwrap() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    };
+    kill();
+    assert_eq!(run(&["--trust-workspace"]), "repaired");
+    kill();
+    assert_eq!(run(&[]), "repaired", "its command is the trusted one");
+    let bash = "  environment = { BASH_ENV = \"evil.sh\" }\n";
+    for (count, more) in [(2, ""), (1, bash)] {
+        w.write("main.tf", &process(count, more));
+        assert_eq!(run(&[]), "drifted", "{count} {more}");
+    }
+    w.write("main.tf", &process(1, ""));
+    w.write("good.sh", "echo evil >> ran\n");
+    kill();
+    assert_eq!(run(&[]), "drifted", "its script has another content");
+    let ran = w.read("ran");
+    w.write("main.tf", &process(1, ""));
+    w.run(&["destroy", "--auto-approve"]).expect(0);
+    assert_eq!(ran, "good\ngood\ngood\n");
 }
 
 #[test]

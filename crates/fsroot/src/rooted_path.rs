@@ -42,14 +42,25 @@ impl RootedPath {
     }
 
     /// Creates a path that a workspace names, relative or absolute. A path outside of the workspace
-    /// is not part of the clone and is treated as by [`Self::trusted`]; a link of that name is
-    /// followed as well.
+    /// and of the repositories around it is not part of the clone and is treated as by
+    /// [`Self::trusted`]; a link of that name is followed as well.
     #[must_use]
     pub fn from_workspace(workspace: &Path, path: &Path) -> Self {
         let whole = normalize(&workspace.join(path));
         let from = normalize(workspace);
-        if let Ok(inner) = whole.strip_prefix(&from) {
+        // Every relative path begins with the empty one, which is the current directory.
+        if let Ok(inner) = whole.strip_prefix(&from)
+            && !inner.starts_with("..")
+        {
             return Self::new(workspace, inner);
+        }
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let absolute = workspace.canonicalize().unwrap_or_default().join(path);
+        let absolute = normalize(&absolute);
+        for root in roots(workspace, home.as_deref()) {
+            if let Ok(inner) = absolute.strip_prefix(&root) {
+                return Self::new(&root, inner);
+            }
         }
         let whole = resolved(whole);
         let name = whole.file_name().unwrap_or_default();
@@ -350,6 +361,24 @@ impl RootedPath {
         let fd = dir.open(&name, OFlags::RDONLY, 0)?;
         Ok(rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode))?)
     }
+}
+
+/// Directories whose files belong to a workspace: its own and those of the repositories around it,
+/// because a submodule belongs to the repository that contains it. A repository that contains the
+/// home directory is the user's own and not a clone.
+#[must_use]
+pub fn roots(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let Ok(workspace) = workspace.canonicalize() else {
+        return Vec::new();
+    };
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let repositories = workspace
+        .ancestors()
+        .filter(|dir| dir.join(".git").exists());
+    let is_clone = |root: &&Path| !home.as_ref().is_some_and(|home| home.starts_with(root));
+    let mut roots: Vec<PathBuf> = repositories.filter(is_clone).map(Path::to_owned).collect();
+    roots.push(workspace);
+    roots
 }
 
 /// Returns true if an open file is the one at a path.

@@ -3,8 +3,9 @@
 //! files that it executes.
 
 use crate::executed::{ExecutedFile, Search, normalised};
-use crate::file::{Known, TrustFile, TrustFileError, roots};
+use crate::file::{Known, TrustFile, TrustFileError};
 use crate::words::{Part, Word, varies_in_data_only};
+use fsroot::roots;
 use model::mutex::lock;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -230,19 +231,19 @@ impl CommandTrust {
         self.check_command(words, pattern, file, Some(dir))
     }
 
-    /// Checks a setting that runs commands in `dir`. The decision covers the commands and the
-    /// files that they execute; open parts are left out, so the caller must look at them.
+    /// Checks a setting that runs commands, each in its directory. The decision covers the commands
+    /// and the files that they execute; open parts are left out, so the caller must look at them.
     ///
     /// # Errors
     /// As [`CommandTrust::check`].
     pub fn check_setting(
         &self,
         text: &str,
-        commands: &[&[Word]],
+        commands: &[(&[Word], &Path)],
         file: NamedBy<'_>,
-        dir: &Path,
     ) -> Result<(), CommandError> {
-        let executed = commands.iter().flat_map(|words| self.executed(words, dir));
+        let executed = commands.iter();
+        let executed = executed.flat_map(|(words, dir)| self.executed(words, dir));
         let executed: Vec<ExecutedFile> = executed.collect();
         // Parts of all commands as one word, after the text.
         let fixed = |part: &Part| {
@@ -251,7 +252,7 @@ impl CommandTrust {
                 Part::Open(_) => "open".to_owned(),
             })
         };
-        let parts = commands.iter().flat_map(|words| words.iter());
+        let parts = commands.iter().flat_map(|(words, _)| words.iter());
         let parts = parts.map(|word| Word(word.0.iter().map(fixed).collect()));
         let words: Vec<Word> = std::iter::once(Word::fixed(text)).chain(parts).collect();
         self.decide(

@@ -41,23 +41,6 @@ pub fn is_outside(file: &Path, workspace: &Path) -> bool {
     workspace.is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
 }
 
-/// Directories whose files belong to a workspace: its own and those of the repositories around it,
-/// because a submodule belongs to the repository that contains it. A repository that contains the
-/// home directory is the user's own and not a clone.
-pub fn roots(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let Ok(workspace) = workspace.canonicalize() else {
-        return Vec::new();
-    };
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let repositories = workspace
-        .ancestors()
-        .filter(|dir| dir.join(".git").exists());
-    let is_clone = |root: &&Path| !home.as_ref().is_some_and(|home| home.starts_with(root));
-    let mut roots: Vec<PathBuf> = repositories.filter(is_clone).map(Path::to_owned).collect();
-    roots.push(workspace);
-    roots
-}
-
 /// Status of a digest in the trust decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {

@@ -193,7 +193,7 @@ impl Word {
     }
 
     /// The word for a person, with a note in place of each part that is not known.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         self.with_unknown("(known later)")
     }
 

@@ -185,7 +185,7 @@ pub(in crate::cli) fn refuse_links_below_workspace(path: &Path) -> Result<(), Cl
     match place.check_file() {
         Err(e) if matches!(Refusal::of(&e), Some(Refusal::Link { .. })) => Err(refused(
             path,
-            "leads through a symbolic link below the workspace, which flightdeck does not follow; name the target of the link, or remove the link",
+            "leads through a symbolic link of the workspace or its repository, which flightdeck does not follow; name the target of the link, or remove the link",
         )),
         _ => refuse_hard_link(path),
     }

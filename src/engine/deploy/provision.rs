@@ -72,6 +72,15 @@ pub async fn run(
     cancel: &CancellationToken,
 ) -> Result<(), Failed> {
     let what = read(scope, provisioner, Some(recorder.secrets()))?;
+    if let (Some(patterns), ProvisionerArguments::Local(what)) = (recorder.patterns(), &what)
+        && !patterns.allow(provisioner.body.span(), what)
+    {
+        return Err(Failed::Error(OperationError::of(
+            untrusted_value(provisioner).into(),
+            None,
+            false,
+        )));
+    }
     let connection = match what {
         ProvisionerArguments::Local(_) => None,
         _ => match connection(scope, provisioner, recorder.secrets()) {
@@ -123,6 +132,15 @@ pub async fn run(
             Failed::Error(OperationError::of(fault.diags, fault.class, fault.unknown))
         }),
     }
+}
+
+/// Error of a command of the reconcile loop that a value of an object changes.
+fn untrusted_value(provisioner: &Provisioner) -> Diagnostic {
+    Diagnostic::error(
+        "Command is not trusted",
+        "A value of an object changes what this command runs, so the reconcile loop does not run it. Pass the value in `environment`, or deploy the changes yourself.",
+    )
+    .at(provisioner.body.span())
 }
 
 /// Returns the phase to report.

@@ -7,6 +7,7 @@ mod outcome;
 mod progress;
 mod requested_calls;
 
+use super::command_patterns::CommandPatterns;
 use super::waits::Waits;
 pub use failure::fingerprint;
 use model::bus::Bus;
@@ -42,9 +43,22 @@ pub struct DeployRecorder {
     earlier: Earlier,
     /// Cancelled once operations are being stopped; later failures count as interrupted.
     stopping: CancellationToken,
+    /// Commands that may run, if the reconcile loop deploys.
+    patterns: Option<CommandPatterns>,
 }
 
 impl DeployRecorder {
+    /// Limits the commands of provisioners, for the reconcile loop.
+    #[must_use]
+    pub fn with_patterns(self, patterns: Option<CommandPatterns>) -> Self {
+        Self { patterns, ..self }
+    }
+
+    /// Returns the commands that may run, unless all may.
+    pub fn patterns(&self) -> Option<&CommandPatterns> {
+        self.patterns.as_ref()
+    }
+
     /// Creates the recorder of a deploy whose operations are already stored.
     pub fn new(
         store: Store,
@@ -74,6 +88,7 @@ impl DeployRecorder {
             changed: Notify::new(),
             earlier,
             stopping,
+            patterns: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Deploys of stages, and the cancel ladder.
 
 use super::command::{MAX_STOP_REQUESTS, Operations, STOP_REQUEST_INTERVAL, Staged, Switches};
+use super::enforced_commands;
 use super::reading::nodes;
 use super::stale_check::Purpose;
 use super::usual_duration::usual_duration;
@@ -24,6 +25,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::records::{NewDeploy, StartedDeploy, State};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use types::Overlays;
 
 /// Deploy that is recorded as running.
@@ -136,7 +138,7 @@ impl Operations {
         let begun = self
             .begin_deploy(staged, selected, parallelism, fencing_token)
             .await?;
-        let recorder = self.recorder(&begun, switches).await?;
+        let recorder = self.recorder(&begun, fencing_token, switches).await?;
         let rollouts = self.rollouts(&begun, groups);
         let untrusted = rollouts.untrusted();
         let end = self
@@ -246,6 +248,7 @@ impl Operations {
     async fn recorder(
         &self,
         begun: &BegunDeploy,
+        token: Option<i64>,
         switches: &Switches,
     ) -> Result<Arc<DeployRecorder>, EngineError> {
         let store = self.memory.store();
@@ -253,7 +256,7 @@ impl Operations {
             unknown: store.unknown_outcomes().await?,
             destroy_steps: store.destroy_steps().await?,
         };
-        Ok(Arc::new(DeployRecorder::new(
+        let recorder = DeployRecorder::new(
             store.clone(),
             self.bus.clone(),
             self.pool.clone(),
@@ -261,7 +264,10 @@ impl Operations {
             begun.operations.clone(),
             earlier,
             switches.stop_all.clone(),
-        )))
+        );
+        // Only the reconcile loop has a token, and nobody watches it.
+        let patterns = token.map(|_| enforced_commands::patterns(&begun.staged));
+        Ok(Arc::new(recorder.with_patterns(patterns)))
     }
 
     /// Runs all operations, while their progress is stored and the state is written to the backend,
@@ -393,11 +399,7 @@ impl Operations {
     }
 
     /// Goes to a rung of the cancel ladder. Returns true if a running operation reacts to it.
-    pub fn cancel(
-        self: &Arc<Self>,
-        rung: CancelRung,
-        tasks: &tokio_util::task::TaskTracker,
-    ) -> bool {
+    pub fn cancel(self: &Arc<Self>, rung: CancelRung, tasks: &TaskTracker) -> bool {
         let Some(switches) = lock(&self.switches).clone() else {
             return false;
         };
@@ -421,10 +423,8 @@ impl Operations {
                 "plugins are killed; running operations have unknown outcomes"
             }
         };
-        self.bus.emit(EventKind::Cancel {
-            rung,
-            text: text.to_owned(),
-        });
+        let text = text.to_owned();
+        self.bus.emit(EventKind::Cancel { rung, text });
         // Every rung includes the first one.
         switches.stop.cancel();
         // The slow part of a rung runs in a task, so that the next rung is possible at once.
@@ -451,8 +451,8 @@ impl Operations {
     /// it has at that moment, so a call that arrives later would miss the request.
     pub(super) async fn ask_plugins(&self) {
         let stopping = || {
-            lock(&self.switches)
-                .as_ref()
+            let now = lock(&self.switches);
+            now.as_ref()
                 .is_some_and(|s| s.stop.is_cancelled() && !s.kill.is_cancelled())
         };
         for n in 0..MAX_STOP_REQUESTS {

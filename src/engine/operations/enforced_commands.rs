@@ -1,18 +1,20 @@
-//! Commands that repairs of the reconcile loop can run: provisioners of the resources of a run.
-//! Trust in `enforce` is for these commands, so that one which a later version adds does not run.
+//! Commands that repairs of the reconcile loop can run: provisioners of the resources of a run, and
+//! the programs of local processes. Trust in `enforce` is for these commands, so that one which a
+//! later version adds does not run.
 
 use super::command::Staged;
+use crate::deploy::command_patterns::CommandPatterns;
 use crate::memory_limit;
 use cty::{Type, Value};
 use lang::addr::AbsInstance;
-use lang::config::{Module, ModuleCall, Provisioner, ProvisionerKind};
+use lang::config::{Module, ModuleCall, Provisioner, ProvisionerKind, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::eval::{self, Scope};
 use lang::source::{SourceMap, Span};
 use lang::syntax::ast::{Expr, ExprKind, StepKind, Traversal};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trust::words::{Part, Word, varies_in_data_only};
 
@@ -25,25 +27,59 @@ pub(super) struct EnforcedCommand {
     pub(super) text: String,
     /// Words, with open parts where they depend on objects.
     pub(super) words: Vec<Word>,
-    /// True if the program itself depends on an object, so that it cannot be trusted in advance.
+    /// Source and command of a `local-exec` provisioner.
+    pub(super) local: Option<(Span, Vec<Word>)>,
+    /// Directory in which it runs.
+    pub(super) dir: PathBuf,
+    /// True if a value of an object could choose what runs, so that it cannot be trusted in
+    /// advance.
     pub(super) is_open: bool,
 }
 
+/// Arguments of provisioners that a decision covers beside the command.
+const COVERED: [&str; 6] = [
+    "working_dir",
+    "inline",
+    "script",
+    "scripts",
+    "source",
+    "content",
+];
+/// Type of the bundled resource whose argument `command` is a program.
+const PROCESS: &str = "local_process";
+/// Maximum number of instances of a process whose commands are compared.
+const MAX_INSTANCES: u64 = 1_000;
+
 /// Commands of the provisioners that repairs of this stage can run.
 pub(super) fn of_stage(staged: &Staged) -> Vec<EnforcedCommand> {
-    let targets = staged.stage.request.target.iter();
-    let parsed = targets.filter_map(|target| target.parse::<AbsInstance>().ok());
-    let targets: BTreeSet<String> = parsed.map(|a| a.config().to_string()).collect();
+    let targets = targets(staged);
     let mut found = Vec::new();
     let names = Names {
         module: &staged.root,
         caller: None,
         given: &staged.loaded.given,
         dir: &staged.root.dir,
+        instance: None,
         depth: Cell::new(0),
     };
     collect(&names, &targets, staged, &mut found);
     found
+}
+
+/// Commands of `local-exec` provisioners, which each start is compared with.
+pub(super) fn patterns(staged: &Staged) -> CommandPatterns {
+    let mut patterns = CommandPatterns::default();
+    for (span, words) in of_stage(staged).into_iter().filter_map(|c| c.local) {
+        patterns.add(span, words);
+    }
+    patterns
+}
+
+/// Resources that repairs of this stage can change, sorted.
+pub(super) fn targets(staged: &Staged) -> BTreeSet<String> {
+    let targets = staged.stage.request.target.iter();
+    let parsed = targets.filter_map(|target| target.parse::<AbsInstance>().ok());
+    parsed.map(|a| a.config().to_string()).collect()
 }
 
 fn collect(
@@ -63,6 +99,9 @@ fn collect(
                 let connection = resource.connection.as_ref();
                 found.push(command(names, &address, provisioner, connection, staged));
             }
+            if &*name.kind == PROCESS {
+                processes(names, &address, resource, found);
+            }
         }
     }
     // The destroy of an object that is no longer declared runs them.
@@ -79,6 +118,7 @@ fn collect(
                 caller: Some((names, call)),
                 given: names.given,
                 dir: names.dir,
+                instance: None,
                 depth: Cell::new(0),
             };
             collect(&inner, targets, staged, found);
@@ -102,11 +142,11 @@ fn command(
     let sources = &staged.loaded.sources;
     let source = shown_source(sources, provisioner);
     let one_line: Vec<&str> = source.split_whitespace().collect();
-    let bodies = [provisioner.connection.as_ref(), connection];
-    let connections = bodies.into_iter().flatten();
-    let connections: String = connections
-        .map(|body| sources.snippet(body.span()))
-        .collect();
+    let connections = [provisioner.connection.as_ref(), connection].into_iter();
+    let connections = connections
+        .flatten()
+        .map(|body| sources.snippet(body.span()));
+    let connections: String = connections.collect();
     // Attributes in the order of execution: the interpreter runs the command.
     let (attributes, _) = provisioner.body.just_attributes();
     let of = |name: &str| -> Vec<Word> {
@@ -125,25 +165,76 @@ fn command(
         .iter()
         .map(|word| expanded(word, &variables))
         .collect();
-    let is_open = provisioner.kind == ProvisionerKind::LocalExec
-        && (!varies_in_data_only(&expanded) || variables.iter().any(Variable::chooses_program));
+    let dirs = of("working_dir");
+    let is_local = provisioner.kind == ProvisionerKind::LocalExec;
+    let local = is_local.then(|| (provisioner.body.span(), words.clone()));
+    let is_open = match is_local {
+        true => {
+            !varies_in_data_only(&expanded)
+                || variables.iter().any(Variable::chooses_program)
+                || dirs.iter().any(is_open_word)
+        }
+        // They choose the script, what is copied, and where a remote shell finds it.
+        false => ["inline", "script", "scripts", "source", "destination"]
+            .into_iter()
+            .flat_map(of)
+            .any(|word| is_open_word(&word) || names.is_directory(&word)),
+    };
     words.extend(variables.iter().map(Variable::word));
-    for name in [
-        "working_dir",
-        "inline",
-        "script",
-        "scripts",
-        "source",
-        "content",
-    ] {
-        words.extend(of(name));
-    }
+    words.extend(COVERED.into_iter().flat_map(of));
     words.push(Word::fixed(connections));
     EnforcedCommand {
         text: format!("{kind} of {address}: {}", one_line.join(" ")),
         words,
+        local,
+        dir: names.directory(&dirs),
         is_open,
     }
+}
+
+/// Adds the programs of the instances of a process.
+fn processes(
+    names: &Names<'_>,
+    address: &str,
+    resource: &Resource,
+    found: &mut Vec<EnforcedCommand>,
+) {
+    let (attributes, _) = resource.body.just_attributes();
+    for (key, instance) in names.instances(resource) {
+        let names = Names {
+            instance,
+            depth: Cell::new(0),
+            ..*names
+        };
+        let of = |name: &str| attributes.get(name).map(|attribute| &attribute.expr);
+        let words = |name: &str| of(name).map(|e| names.words(e)).unwrap_or_default();
+        let (mut command, dirs) = (words("command"), words("working_directory"));
+        let environment = of("environment").map(|expr| names.environment(expr));
+        let variables = environment.unwrap_or_default();
+        // Nothing looks at the values again before the start, as for provisioners.
+        let mut all = command.iter().chain(&dirs);
+        let is_open = all.any(is_open_word)
+            || variables
+                .iter()
+                .any(|variable| matches!(variable.value, Part::Open(_)));
+        let shown: Vec<String> = command.iter().map(Word::shown).collect();
+        command.extend(variables.iter().map(Variable::word));
+        command.extend(dirs.iter().cloned());
+        found.push(EnforcedCommand {
+            text: format!(
+                "process {address}{key}: {}",
+                fetch::redacted(&shown.join(" "))
+            ),
+            words: command,
+            local: None,
+            dir: names.directory(&dirs),
+            is_open,
+        });
+    }
+}
+
+fn is_open_word(word: &Word) -> bool {
+    word.0.iter().any(|part| matches!(part, Part::Open(_)))
 }
 
 /// Source of a provisioner for a question, without the credentials of its connection and of
@@ -251,10 +342,72 @@ struct Names<'a> {
     /// Values of root variables.
     given: &'a HashMap<Arc<str>, (Value, Option<lang::source::Span>)>,
     dir: &'a Path,
+    /// Values of `count.index`, or of `each.key` and `each.value`, if they are known.
+    instance: Option<Instance>,
     depth: Cell<u32>,
 }
 
+#[derive(Clone)]
+enum Instance {
+    Index(Value),
+    Each(Value, Value),
+}
+
 impl Names<'_> {
+    /// Known instances of a resource with their keys, as text; one without values if they depend on
+    /// objects.
+    fn instances(&self, resource: &Resource) -> Vec<(String, Option<Instance>)> {
+        let unknown = vec![("[…]".to_owned(), None)];
+        if let Some(count) = &resource.count {
+            let count = self.value(count);
+            let count = count.as_number().and_then(cty::Number::to_u64);
+            return match count.filter(|count| *count <= MAX_INSTANCES) {
+                Some(count) => (0..count)
+                    .map(|n| {
+                        let index = i64::try_from(n).unwrap_or_default();
+                        (format!("[{n}]"), Some(Instance::Index(Value::int(index))))
+                    })
+                    .collect(),
+                None => unknown,
+            };
+        }
+        let Some(for_each) = &resource.for_each else {
+            return vec![(String::new(), None)];
+        };
+        let all = self.value(for_each);
+        if !all.is_wholly_known() || all.is_null() {
+            return unknown;
+        }
+        let is_set = all.ty().is_set();
+        all.elements()
+            .map(|(key, value)| {
+                let key = if is_set { value.clone() } else { key };
+                let text = format!("[{}]", cty_text(&key));
+                (text, Some(Instance::Each(key, value.clone())))
+            })
+            .collect()
+    }
+
+    fn instance_value(&self, name: (&str, &str)) -> Option<Value> {
+        match (self.instance.as_ref()?, name) {
+            (Instance::Index(index), ("count", "index")) => Some(index.clone()),
+            (Instance::Each(key, _), ("each", "key")) => Some(key.clone()),
+            (Instance::Each(_, value), ("each", "value")) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    /// Directory in which a command runs, from its argument.
+    fn directory(&self, words: &[Word]) -> PathBuf {
+        let named = words.first().and_then(Word::value).unwrap_or_default();
+        self.dir.join(named)
+    }
+
+    fn is_directory(&self, word: &Word) -> bool {
+        word.value()
+            .is_some_and(|name| self.dir.join(name).is_dir())
+    }
+
     /// Words of a text or of a list of texts.
     fn words(&self, expr: &Expr) -> Vec<Word> {
         match &expr.kind {
@@ -347,7 +500,7 @@ impl Scope for Names<'_> {
                 ("path", "root") => Value::string("."),
                 ("path", "cwd") => Value::string(self.dir.to_string_lossy()),
                 ("terraform" | "tofu", "workspace") => self.module.workspace_value(),
-                _ => return None,
+                name => return self.instance_value(name),
             })
         });
         // Everything else depends on objects.
@@ -369,6 +522,13 @@ impl Scope for Names<'_> {
 
     fn max_value_size(&self) -> u64 {
         memory_limit::remaining()
+    }
+}
+
+fn cty_text(value: &Value) -> String {
+    match part(value) {
+        Part::Fixed(text) => format!("{text:?}"),
+        Part::Open(_) => "…".to_owned(),
     }
 }
 

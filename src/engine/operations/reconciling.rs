@@ -273,7 +273,11 @@ impl Operations {
         staged: &Staged,
     ) -> Option<String> {
         let trust = CommandTrust::new(&staged.root.dir, |name| std::env::var(name).ok());
-        let mut text = format!("reconcile {subject}: enforce, allow_replace = {allow_replace}");
+        let targets: Vec<String> = enforced_commands::targets(staged).into_iter().collect();
+        let mut text = format!(
+            "reconcile {subject} of {}: enforce, allow_replace = {allow_replace}",
+            targets.join(", ")
+        );
         let commands = enforced_commands::of_stage(staged);
         let secrets = self.pool.secrets();
         for command in &commands {
@@ -281,13 +285,16 @@ impl Operations {
         }
         if let Some(open) = commands.iter().find(|command| command.is_open) {
             return Some(format!(
-                "the program of a provisioner depends on an object, so it is not run without a look at it: {}; deploy the changes yourself",
+                "a value of an object could choose what a command runs, so it is not run without a look at it: {}; pass the value in its `environment`, or deploy the changes yourself",
                 secrets.redact(&open.text)
             ));
         }
-        let words: Vec<&[Word]> = commands.iter().map(|command| &command.words[..]).collect();
+        let words = commands
+            .iter()
+            .map(|command| (&command.words[..], &*command.dir));
+        let words: Vec<(&[Word], &Path)> = words.collect();
         let named_by = NamedBy::Workspace(Path::new(file));
-        let trusted = trust.check_setting(&text, &words, named_by, &staged.root.dir);
+        let trusted = trust.check_setting(&text, &words, named_by);
         trusted.err().map(|error| match error {
             CommandError::Untrusted { .. } => format!(
                 "the mode \"enforce\" in {file} needs your trust, because it belongs to the workspace: run `flightdeck reconcile --trust-workspace` once; {text}"

@@ -171,12 +171,18 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    fn body(&mut self, nested: bool) -> Result<Vec<Item>, TreeError> {
+    /// Enters a block or a list. The parser is recursive, so unlimited nesting could overflow the
+    /// stack.
+    fn enter(&mut self) -> Result<(), TreeError> {
         self.depth += 1;
-        // The parser is recursive, so unlimited nesting could overflow the stack.
-        if self.depth > DEPTH {
-            return self.fail("blocks are nested too deeply");
+        match self.depth > DEPTH {
+            true => self.fail("blocks and lists are nested too deeply"),
+            false => Ok(()),
         }
+    }
+
+    fn body(&mut self, nested: bool) -> Result<Vec<Item>, TreeError> {
+        self.enter()?;
         let mut items = Vec::new();
         loop {
             if nested && self.consume('}')? {
@@ -257,6 +263,7 @@ impl Reader<'_> {
             return Ok(Node::Body(self.body(true)?));
         }
         if self.consume('[')? {
+            self.enter()?;
             let mut items = Vec::new();
             while !self.consume(']')? {
                 if self.rest.is_empty() {
@@ -267,6 +274,7 @@ impl Reader<'_> {
                     return self.fail("expected a comma in the list");
                 }
             }
+            self.depth -= 1;
             return Ok(Node::List(items));
         }
         if self.rest.starts_with('"') {

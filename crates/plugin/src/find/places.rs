@@ -8,11 +8,11 @@ use super::plugin_path::{PluginPath, plugin_roots};
 use super::reattach::reattach;
 use crate::settings::Reattach;
 use dependency::{DEFAULT_HOSTS, ProviderAddress};
+use fsroot::roots;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use trust::file::roots;
 
 /// Environment to gather the locations from; a value, so that tests can supply their own.
 #[derive(Debug, Clone, Default)]
