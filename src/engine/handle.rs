@@ -80,10 +80,9 @@ impl Engine {
         let traces = settings.traces.as_ref();
         let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
         let traces = traces.map_err(EngineError::refused)?;
-        let found = workspaces::configured_state_location(&settings, &bus);
-        let place = (found.place, found.encryption);
-        let memory = WorkspaceStore::open(&settings, place, &bus, &tasks).await?;
-        memory.encrypts_plans(found.plans);
+        let (state, plans, remote_states) = workspaces::configured_state(&settings, &bus);
+        let memory = WorkspaceStore::open(&settings, state, &bus, &tasks).await?;
+        memory.encrypts_plans(plans);
         let memory = Arc::new(memory);
         // Latencies of earlier runs give usual durations from the start.
         let history = memory.store().latencies().await?;
@@ -99,7 +98,7 @@ impl Engine {
             ..PoolSettings::new(&settings.workspace)
         };
         let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));
-        pool.decrypts(found.remote_states);
+        pool.decrypts(remote_states);
         let work = Arc::new(Operations::new(
             settings.clone(),
             bus.clone(),

@@ -14,7 +14,7 @@ use model::mutex::lock;
 use model::secrets::Secrets;
 use model::settings::{Access, Settings};
 use model::*;
-use state::{FileEncryption, StateOfRecord, StatePlace};
+use state::{Binding, FileEncryption, StateOfRecord, StatePlace};
 use statefile::encryption::Encryption;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -22,11 +22,22 @@ use store::records::State;
 use store::{Recorder, Store, StoreError, outputs, rows, rows_with_sensitive, sensitive, version4};
 use store_ownership::Checked;
 use tokio_util::task::TaskTracker;
-use workspace::state_location;
+use workspace::store_location;
+
+/// State of a workspace as the configuration names it.
+pub struct LocatedState {
+    pub place: StatePlace,
+    pub encryption: Encryption,
+    /// The configuration could be read; otherwise the place is the default one.
+    pub is_located: bool,
+}
 
 /// Store, state and recorder of a workspace.
 pub struct WorkspaceStore {
     store: Store,
+    dir: RootedPath,
+    /// Directory with the generated secrets.
+    secrets_dir: RootedPath,
     /// Reason why an existing store was not opened, if the command works without it.
     open_error: Option<StoreError>,
     /// Message about a store that is not this user's.
@@ -46,17 +57,26 @@ impl WorkspaceStore {
     /// The store cannot be used; see [`store::StoreError`].
     pub async fn open(
         settings: &Settings,
-        (place, encryption): (StatePlace, Encryption),
+        located: LocatedState,
         bus: &Bus,
         tasks: &TaskTracker,
     ) -> Result<Self, EngineError> {
-        let dir = state_location::store_of(settings, &place);
+        let LocatedState {
+            place, encryption, ..
+        } = &located;
+        let (place, encryption) = (place.clone(), encryption.clone());
         let access = settings.access;
-        let own = settings.clone();
-        let opened = tokio::task::spawn_blocking(move || open_own_store(&own, &dir, access)).await;
-        let (store, unread, checked) =
-            opened.map_err(EngineError::task("failed to open the store"))??;
-        let notice = checked.notice(&settings.workspace).await;
+        let OpenedStore {
+            store,
+            dir,
+            unread,
+            checked,
+            first_use,
+        } = open_own_store(settings, &located).await?;
+        let notice = checked.notice().await;
+        if let Some(text) = first_use {
+            bus.emit(EventKind::Notice { text });
+        }
         let recorder = access
             .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
@@ -68,6 +88,12 @@ impl WorkspaceStore {
         Ok(Self {
             state,
             shows_sensitive: settings.shows_sensitive,
+            secrets_dir: match settings.state_files.is_default() {
+                true => dir.clone(),
+                // A file named by a flag is another state with the same secrets.
+                false => store_location::first(&settings.workspace, &settings.workspace_name),
+            },
+            dir,
             store,
             open_error: unread,
             owner_notice: notice,
@@ -95,6 +121,16 @@ impl WorkspaceStore {
     /// Message about a store that is not this user's, and that is not used.
     pub fn owner_notice(&self) -> Option<&str> {
         self.owner_notice.as_deref()
+    }
+
+    /// Directory of the store.
+    pub fn directory(&self) -> &RootedPath {
+        &self.dir
+    }
+
+    /// Directory with the generated secrets of this workspace and backend.
+    pub fn secrets_directory(&self) -> &RootedPath {
+        &self.secrets_dir
     }
 
     /// The store itself.
@@ -267,25 +303,86 @@ impl WorkspaceStore {
     }
 }
 
-/// Opened store, the reason why an existing one was not opened, and the check of its owner.
-type Opened = (Store, Option<StoreError>, Checked);
+/// Attempts to find the store of a state, while other processes bind new ones.
+const MAX_ATTEMPTS: u32 = 5;
 
-/// Opens the store of a workspace if it belongs to this user; otherwise it is set aside first.
-fn open_own_store(
+struct OpenedStore {
+    store: Store,
+    dir: RootedPath,
+    /// Reason why an existing store was not opened.
+    unread: Option<StoreError>,
+    checked: Checked,
+    first_use: Option<String>,
+}
+
+/// Opens the store of a state if it belongs to this user; otherwise it is set aside first.
+async fn open_own_store(
     settings: &Settings,
-    dir: &RootedPath,
-    access: Access,
-) -> Result<Opened, EngineError> {
-    let checked = store_ownership::check(settings, access)?;
+    located: &LocatedState,
+) -> Result<OpenedStore, EngineError> {
+    let failed = || EngineError::task("failed to open the store");
+    let own = settings.clone();
+    let checked =
+        tokio::task::spawn_blocking(move || store_ownership::check(&own, own.access)).await;
+    let checked = checked.map_err(failed())??;
     let access = match checked.is_foreign {
         true => Access::NoStore,
-        false => access,
+        false => settings.access,
     };
-    let (store, unread) = open_store(dir, access)?;
-    if access.can_write() {
-        store_ownership::mark_unmarked(settings);
+    let mut attempts = 1;
+    loop {
+        let dir = match located.is_located && access != Access::NoStore {
+            true => store_location::of_state(settings, &located.place).await,
+            // It is not known which state the configuration names.
+            false => store_location::first(&settings.workspace, &settings.workspace_name),
+        };
+        let first_use = match access.can_write() && !store_location::file(&dir).exists() {
+            true => first_use_notice(settings, &dir).await,
+            false => None,
+        };
+        let (own, at) = (settings.clone(), dir.clone());
+        let opened = tokio::task::spawn_blocking(move || {
+            let opened = open_store(&at, access);
+            if access.can_write() && opened.is_ok() {
+                store_ownership::mark_unmarked(&own);
+            }
+            opened
+        });
+        let (store, unread) = opened.await.map_err(failed())??;
+        let is_other = located.is_located
+            && matches!(
+                state::bind(&store, &settings.workspace, &located.place).await?,
+                Binding::Other(_)
+            );
+        // Another process may have bound a new store to another place meanwhile.
+        if !is_other || !access.can_write() || attempts == MAX_ATTEMPTS {
+            return Ok(OpenedStore {
+                store,
+                dir,
+                unread,
+                checked,
+                first_use,
+            });
+        }
+        attempts += 1;
     }
-    Ok((store, unread, checked))
+}
+
+/// Message about a new store, if the first store of the workspace has the state at another place.
+async fn first_use_notice(settings: &Settings, dir: &RootedPath) -> Option<String> {
+    let first = store_location::first(&settings.workspace, &settings.workspace_name);
+    if *dir == first || !settings.state_files.is_default() {
+        return None;
+    }
+    let opened = tokio::task::spawn_blocking(move || Store::open(first, Access::ReadOnly)).await;
+    let store = opened.ok()?.ok()?;
+    let objects = store.state().await.ok()?.objects.len();
+    let place = store.bound_place().await.ok()?;
+    (objects > 0).then(|| {
+        format!(
+            "the configuration names this place of the state for the first time; {objects} objects of the state in {place} are not used here. If the state is to move, run `flightdeck init -migrate-state`"
+        )
+    })
 }
 
 /// Opens the store of a workspace; returns the reason if `access` allows to continue without it.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod backend_environments;
 mod backends;
 mod bad_input;
 mod check_results_in_state;
@@ -10,6 +11,7 @@ mod command_trust;
 mod common_flags;
 mod console_expressions;
 mod container_init;
+mod data_directory;
 mod deploy_lifecycle;
 mod destroy_provisioners;
 mod doctor;

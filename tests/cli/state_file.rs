@@ -45,7 +45,8 @@ fn state_written_by_another_program_during_a_deploy_is_kept_and_reported() {
         assert!(stage.stderr.contains(next), "{theirs:?}: {stage:#?}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), theirs);
         // Both versions are kept, whichever the operator uses.
-        lab.run(&["state", "use", "record"]).expect(0);
+        // The other program has begun a state of another lineage.
+        lab.run(&["state", "use", "record", "--force"]).expect(0);
         let listed = lab.run(&["state", "list"]).expect(0).stdout;
         assert_eq!(listed.lines().count(), 2, "{listed}");
         let kept = std::fs::read_dir(lab.workspace.path().join(".flightdeck")).unwrap();

@@ -175,6 +175,13 @@ pub struct StateFiles {
     pub any_backend: bool,
 }
 
+impl StateFiles {
+    /// No flag names a file.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Settings of an engine.
 #[derive(Debug, Clone)]
 pub struct Settings {

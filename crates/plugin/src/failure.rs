@@ -111,6 +111,11 @@ pub enum StartFailure {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// No directory for sockets can be created; the places and their errors.
+    #[error(
+        "flightdeck cannot create a directory for the plugin's socket ({0}); set TMPDIR to a directory that this user can write"
+    )]
+    NoSocketFolder(String),
     #[error("the plugin did not complete its {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*after), words(.last_line))]
     TimedOut {
         awaited: &'static str,
@@ -202,7 +207,7 @@ impl StartFailure {
             Self::WrongArchitecture { .. } => "wrong_architecture",
             Self::NotApproved(_) => "not_approved",
             Self::Replaced(_) => "replaced",
-            Self::Spawn { .. } => "spawn",
+            Self::Spawn { .. } | Self::NoSocketFolder(_) => "spawn",
             Self::TimedOut { .. } => "timed_out",
             Self::Exited { .. } | Self::ExitedEarly { .. } => "exited",
             Self::Dialect(unfit) => unfit.kind,
@@ -216,9 +221,10 @@ impl StartFailure {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::NotFound(_) | Self::NotExecutable { .. } | Self::WrongArchitecture { .. } => {
-                false
-            }
+            Self::NotFound(_)
+            | Self::NotExecutable { .. }
+            | Self::WrongArchitecture { .. }
+            | Self::NoSocketFolder(_) => false,
             Self::NotApproved(_) | Self::Replaced(_) | Self::Stopped => false,
             Self::Dialect(unfit) => unfit.retryable,
             _ => true,

@@ -287,7 +287,7 @@ async fn exec(
             return Err(StartFailure::Replaced(path));
         }
         // Created last: nothing has to be removed if a check fails.
-        let folder = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
+        let folder = SocketFolder::new().map_err(StartFailure::NoSocketFolder)?;
         Ok((lifecycle.prepare(folder.path())?, folder))
     };
     let (

@@ -116,14 +116,21 @@ impl Drop for SpawnedProcess {
     }
 }
 
-/// Returns the directory for socket directories.
-fn base() -> PathBuf {
-    let own = std::env::temp_dir();
-    if own.as_os_str().len() <= BASE_LIMIT {
-        own
-    } else {
-        PathBuf::from("/tmp")
+/// Returns the directories for socket directories, the preferred one first.
+fn bases() -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let further = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let mut all: Vec<PathBuf> = Vec::new();
+    for dir in std::iter::once(std::env::temp_dir())
+        .chain(runtime)
+        .chain(further)
+    {
+        let is_short = dir.as_os_str().len() <= BASE_LIMIT;
+        if dir.is_absolute() && is_short && !all.contains(&dir) {
+            all.push(dir);
+        }
     }
+    all
 }
 
 /// Maximum attempts to create a directory if another process removes it at once.
@@ -140,14 +147,29 @@ pub(super) struct SocketFolder {
 }
 
 impl SocketFolder {
-    pub(super) fn new() -> io::Result<Self> {
+    /// Creates a directory in the first place that this user can write.
+    ///
+    /// # Errors
+    /// There is none; the text names each place and its error.
+    pub(super) fn new() -> Result<Self, String> {
+        let mut refused = Vec::new();
+        for base in bases() {
+            match Self::in_directory(&base) {
+                Ok(folder) => return Ok(folder),
+                Err(error) => refused.push(format!("{}: {error}", base.display())),
+            }
+        }
+        Err(refused.join("; "))
+    }
+
+    fn in_directory(base: &Path) -> io::Result<Self> {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let private = std::fs::Permissions::from_mode(0o700);
         for _ in 0..MAX_ATTEMPTS {
             let folder = tempfile::Builder::new()
                 .prefix(&prefix)
                 .permissions(private.clone())
-                .tempdir_in(base())?;
+                .tempdir_in(base)?;
             let Ok(lock) = std::fs::File::open(folder.path()) else {
                 continue;
             };
@@ -270,7 +292,9 @@ fn spawner() -> &'static SyncSender<Spawning> {
         // If the thread does not start, the channel is disconnected and each launch fails with
         // that.
         let work = move || {
-            remove_stale_directories(&base());
+            bases()
+                .iter()
+                .for_each(|base| remove_stale_directories(base));
             serve(&orders);
         };
         thread.spawn(work).ok();

@@ -11,13 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::records::{BackendVersion, State};
 
+/// Are two states unrelated? A state without a lineage is related to any.
+fn is_of_another_lineage(found: &State, copy: &State) -> bool {
+    let both = !found.lineage.is_empty() && !copy.lineage.is_empty();
+    both && found.lineage != copy.lineage
+}
+
 /// The state to continue with after a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConflictChoice {
     /// The backend's state.
     Backend,
-    /// The store's copy.
-    Record,
+    /// The store's copy; a state of another lineage is replaced only with `force`.
+    Record { force: bool },
 }
 
 impl StateOfRecord {
@@ -32,6 +38,7 @@ impl StateOfRecord {
         info: LockInfo,
     ) -> Result<Option<PathBuf>, StateError> {
         let home = self.state_manager();
+        self.bind().await?;
         self.lock(&*home, info, &LockWait::no_wait()).await?;
         let settled = self.resolve_conflict_locked(with, &*home).await;
         StateError::combine_with_unlock(settled, home.unlock().await)
@@ -62,11 +69,15 @@ impl StateOfRecord {
             ..info
         })
         .await?;
-        let written = self.write_if_allowed(&*home).await;
+        let written = self.write_if_allowed(place, &*home).await;
         StateError::combine_with_unlock(written, home.unlock().await)
     }
 
-    async fn write_if_allowed(&self, home: &dyn StateManager) -> Result<(), StateError> {
+    async fn write_if_allowed(
+        &self,
+        to: &StatePlace,
+        home: &dyn StateManager,
+    ) -> Result<(), StateError> {
         let place = home.place();
         let copy = self.copy.state().await?;
         let there = self.decrypt(&place, home.read().await?).await?;
@@ -92,7 +103,9 @@ impl StateOfRecord {
             serial,
             writing: false,
         };
-        Ok(self.copy.set_backend_version(written).await?)
+        let identity = to.identity(&self.dir, self.copy.path());
+        let identity = identity.unwrap_or_default();
+        Ok(self.copy.rebind_place(&identity, written).await?)
     }
 
     async fn resolve_conflict_locked(
@@ -136,6 +149,15 @@ impl StateOfRecord {
         let lacks_changes = is_blank(&copy) || theirs.as_ref().is_some_and(is_behind);
         if lacks_changes && !self.backend_is_behind().await? {
             return Err(StateError::NoConflict { place });
+        }
+        if let (ConflictChoice::Record { force: false }, Some(found)) = (with, &theirs)
+            && is_of_another_lineage(found, &copy)
+        {
+            return Err(StateError::OtherRecord {
+                place,
+                ours: copy.lineage,
+                theirs: found.lineage.clone(),
+            });
         }
         let theirs = theirs.map_or(0, |state| state.serial);
         let kept = self

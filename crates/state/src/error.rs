@@ -34,6 +34,10 @@ pub enum StateError {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
+    #[error(
+        "the state cannot be locked: {0}; give yourself write permission, or plan with -lock=false"
+    )]
+    NotLockable(#[source] Box<Self>),
     #[error("{} is not a regular file, so it cannot have a state; move it away, or set another path in a backend block", path.display())]
     NotAFile { path: PathBuf },
     #[error(
@@ -86,9 +90,17 @@ pub enum StateError {
     Deleted { place: String, objects: usize },
     /// The configuration names another location than before.
     #[error(
-        "the state was in {from}, but the configuration now names {to}. Run `flightdeck state use record` to write the copy in the store there, or `flightdeck state use backend` to continue with the state there; the other one is saved in a file"
+        "the store has the copy of the state in {from}, but the configuration names {to}; nothing was read from that copy or written. Run the command again, with the variables that the backend needs as -var; in the console, start it again"
     )]
     Moved { from: String, to: String },
+    #[error(
+        "the copy in the store has the lineage {ours}, but the state in {place} has the lineage {theirs}, so they are unrelated. Nothing was changed. Run `flightdeck state use backend` to continue with the state in {place}, or `flightdeck state use record --force` to replace it with the copy; the other one is saved in a file"
+    )]
+    OtherRecord {
+        place: String,
+        ours: String,
+        theirs: String,
+    },
     #[error("the pushed file is empty, so it is not a state; nothing was changed")]
     NothingPushed,
     #[error(
@@ -203,6 +215,13 @@ impl StateError {
             *left = Some(id.to_owned());
         }
         self
+    }
+
+    /// Does the file system or a permission forbid writes there?
+    pub(super) fn is_write_denied(&self) -> bool {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        matches!(self, Self::Io { source, .. }
+            if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
     }
 
     pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {

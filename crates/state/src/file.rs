@@ -6,6 +6,7 @@ use super::error::UnlockError;
 use super::file_content::{
     MAX_STATE, content, digest, initial_content, is_initial, on_one_line, write_in_place,
 };
+use super::lock_info::is_plan;
 use super::{Spelling, StateError, StateManager};
 use async_trait::async_trait;
 use fsroot::{Refusal, RootedPath, is_same_file};
@@ -189,7 +190,16 @@ impl Inner {
             return Ok(());
         }
         // Locked before the read, so the content cannot change in between.
-        let (mut file, made) = self.open_locked()?;
+        let (mut file, made) = match self.open_locked() {
+            // A plan reads only, and without the lock it needs no write access.
+            Err(error) if is_plan(info) && error.is_write_denied() => {
+                return match self.locks {
+                    true => Err(StateError::NotLockable(Box::new(error))),
+                    false => Ok(()),
+                };
+            }
+            opened => opened?,
+        };
         let before = content(&mut file).map_err(StateError::io("read", &self.path))?;
         // With `-state-out` the file may be any file of the operator's.
         if self.read.is_some() && !is_initial(&before) && on_one_line(&before).is_none() {

@@ -16,6 +16,7 @@
 //! ```
 
 pub mod backend;
+mod binding;
 mod compare;
 mod comparison;
 mod conflict;
@@ -37,6 +38,7 @@ mod unlocked;
 mod unusable;
 
 use backend::Settings;
+pub use binding::{Binding, bind, binding, resolved, resolved_directory};
 pub use conflict::ConflictChoice;
 pub use encryption::convert_layout;
 pub use error::{Cause, StateError};
@@ -68,6 +70,12 @@ pub enum Spelling {
 pub trait StateManager: Send + Sync + 'static {
     /// Name of the location, for an operator. Different locations have different names.
     fn place(&self) -> String;
+
+    /// Text that identifies the location without credentials, to compare it with another one;
+    /// `None` for an unusable configuration.
+    fn identity(&self) -> Option<String> {
+        Some(self.place())
+    }
 
     /// Layout in which the location stores a text.
     fn layout(&self) -> Spelling;

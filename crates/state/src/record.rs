@@ -115,6 +115,10 @@ impl StateOfRecord {
         }
     }
 
+    pub(super) fn place(&self) -> StatePlace {
+        lock(&self.current).place.clone()
+    }
+
     pub(super) fn state_manager(&self) -> Arc<dyn StateManager> {
         lock(&self.current).manager.clone()
     }
@@ -223,9 +227,10 @@ impl StateOfRecord {
             return Ok(self.copy.state().await?);
         }
         let home = self.state_manager();
-        let known = self.copy.backend_version().await?;
-        let copy = self.copy.state().await?;
+        self.check_binding().await?;
         let place = home.place();
+        let known = self.known(&place).await?;
+        let copy = self.copy.state().await?;
         let found = BackendState::new(home.read().await?, &place, &known);
         let as_seen = found.is_unchanged();
         match self.compare(&place, found, &copy).await {
@@ -303,7 +308,7 @@ impl StateOfRecord {
     pub async fn write_back(&self) -> Result<(), StateError> {
         let _one = self.writing.lock().await;
         let home = self.state_manager();
-        let known = self.copy.backend_version().await?;
+        let known = self.known(&home.place()).await?;
         // Compares serials first, because there is usually nothing to write.
         let here = known.place == home.place() && !known.writing;
         let serial = self.copy.state_serial().await?;
@@ -324,18 +329,11 @@ impl StateOfRecord {
         } = spelt?;
         // Recorded before the write, so that a partial write is recognized as this store's.
         let before = known.clone();
-        let known = if known.place == home.place() {
-            known
-        } else {
-            BackendVersion {
-                place: home.place(),
-                ..BackendVersion::default()
-            }
-        };
         let begun = BackendVersion {
+            place: home.place(),
             writing: true,
             digest: add_unconfirmed(&known.digest, &digest),
-            ..known
+            serial: known.serial,
         };
         self.copy.set_backend_version(begun).await?;
         let written = home.write(text).await;
@@ -353,10 +351,21 @@ impl StateOfRecord {
         Ok(self.copy.set_backend_version(written).await?)
     }
 
+    /// Record of the state in the backend. The store is bound to this place, so a record in another
+    /// spelling is of this place as well.
+    async fn known(&self, place: &str) -> Result<BackendVersion, StateError> {
+        let mut known = self.copy.backend_version().await?;
+        if !known.place.is_empty() {
+            place.clone_into(&mut known.place);
+        }
+        Ok(known)
+    }
+
     /// Reconciles the copy with the backend, under its lock.
     async fn reconcile(&self, home: &dyn StateManager) -> Result<Vec<String>, StateError> {
         let place = home.place();
-        let known = self.copy.backend_version().await?;
+        self.bind().await?;
+        let known = self.known(&place).await?;
         let found = BackendState::new(home.read().await?, &place, &known);
         // Avoids loading the copy, because the state is usually as last seen.
         if found.is_unchanged()
@@ -369,7 +378,6 @@ impl StateOfRecord {
         }
         let digest = found.digest();
         let copy = self.copy.state().await?;
-        let moved = !known.place.is_empty() && known.place != place && !is_blank(&copy);
         match self.compare(&place, found, &copy).await? {
             // The write succeeded but was not recorded, or the state was copied there by hand.
             Comparison::Same => {
@@ -380,10 +388,6 @@ impl StateOfRecord {
                 self.set_backend_version(place, digest, copy.serial).await?;
                 Ok(Vec::new())
             }
-            Comparison::Other(_) | Comparison::NeverWritten if moved => Err(StateError::Moved {
-                from: known.place,
-                to: place,
-            }),
             Comparison::NeverWritten if is_blank(&copy) => Ok(Vec::new()),
             Comparison::Unchanged | Comparison::NeverWritten => {
                 let first = known.place.is_empty();

@@ -235,7 +235,10 @@ async fn foreign_truncated_state_file_is_refused_and_left_unchanged() {
 
 #[tokio::test]
 async fn conflicting_states_are_kept_until_the_operator_chooses() {
-    for with in [ConflictChoice::Backend, ConflictChoice::Record] {
+    for with in [
+        ConflictChoice::Backend,
+        ConflictChoice::Record { force: false },
+    ] {
         let w = Bench::new();
         w.elsewhere(7, &["terraform_data.a"]);
         w.open().await;
@@ -262,7 +265,7 @@ async fn conflicting_states_are_kept_until_the_operator_chooses() {
         w.open().await;
         let (here, there) = match with {
             ConflictChoice::Backend => ("terraform_data.theirs", "\"ours\""),
-            ConflictChoice::Record => ("terraform_data.ours", "\"theirs\""),
+            ConflictChoice::Record { .. } => ("terraform_data.ours", "\"theirs\""),
         };
         assert_eq!(w.addresses().await[1], here);
         assert!(other.contains(there), "{other}");
@@ -281,7 +284,10 @@ async fn conflicting_states_are_kept_until_the_operator_chooses() {
 async fn record_that_has_no_changes_never_replaces_the_state_of_the_backend() {
     let w = Bench::new();
     w.elsewhere(7, &["terraform_data.a"]);
-    let choose = || w.state.resolve_conflict(ConflictChoice::Record, info());
+    let choose = || {
+        w.state
+            .resolve_conflict(ConflictChoice::Record { force: false }, info())
+    };
     let refused = choose().await.unwrap_err().to_string();
     assert!(refused.contains("nothing was changed"), "{refused}");
     w.open().await;
@@ -307,7 +313,7 @@ async fn missing_state_file_is_not_treated_as_an_empty_state() {
     );
     assert!(!w.file().exists(), "nothing is left of the look");
     w.state
-        .resolve_conflict(ConflictChoice::Record, info())
+        .resolve_conflict(ConflictChoice::Record { force: false }, info())
         .await
         .unwrap();
     assert!(w.file().exists());
@@ -315,24 +321,35 @@ async fn missing_state_file_is_not_treated_as_an_empty_state() {
 }
 
 #[tokio::test]
-async fn changed_state_location_is_refused_until_confirmed() {
+async fn store_of_one_state_is_never_used_for_another_place() {
     let w = Bench::new();
     w.open().await;
     w.put("terraform_data.a").await;
     w.state.close().await.unwrap();
-    w.state
-        .set_place(StatePlace::File("st/x.tfstate".into()), plain());
-    let said = w.refused().await;
-    assert!(
-        said.contains("was in terraform.tfstate, but the configuration now names st/x.tfstate"),
-        "{said}"
-    );
-    w.state
-        .resolve_conflict(ConflictChoice::Record, info())
-        .await
-        .unwrap();
-    assert!(w.dir.path().join("st/x.tfstate").exists());
-    assert!(w.file().exists(), "what was left stays");
+    let elsewhere = StatePlace::File("st/x.tfstate".into());
+    w.state.set_place(elsewhere.clone(), plain());
+    for with in [
+        ConflictChoice::Backend,
+        ConflictChoice::Record { force: false },
+        ConflictChoice::Record { force: true },
+    ] {
+        let refused = w.state.resolve_conflict(with, info()).await;
+        assert!(matches!(refused, Err(StateError::Moved { .. })), "{with:?}");
+    }
+    let read = w.state.read().await.unwrap_err().to_string();
+    for said in [w.refused().await, read] {
+        assert!(
+            said.contains("in terraform.tfstate, but the configuration names st/x.tfstate"),
+            "{said}"
+        );
+    }
+    assert!(!w.dir.path().join("st/x.tfstate").exists());
+    // Another spelling names the same place.
+    for same in ["./terraform.tfstate", "st/../terraform.tfstate"] {
+        w.state.set_place(StatePlace::File(same.into()), plain());
+        assert!(w.open().await.is_empty(), "{same}");
+        w.state.close().await.unwrap();
+    }
 }
 
 #[tokio::test]

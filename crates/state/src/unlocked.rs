@@ -28,6 +28,10 @@ impl StateManager for UnlockedManager {
         self.0.place()
     }
 
+    fn identity(&self) -> Option<String> {
+        self.0.identity()
+    }
+
     fn layout(&self) -> Spelling {
         self.0.layout()
     }

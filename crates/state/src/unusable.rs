@@ -13,6 +13,10 @@ impl StateManager for UnusableManager {
         "no place".to_owned()
     }
 
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
     fn layout(&self) -> Spelling {
         Spelling::Line
     }

@@ -53,7 +53,7 @@ pub enum WriteDenied {
 /// commit answers many waiting writers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot write in {}: {source}; give yourself write permission there, or work on a copy", path.display())]
+    #[error("cannot write in {}: {source}; give yourself write permission there, work on a copy, or set FLIGHTDECK_DATA_DIR to a directory for the store", path.display())]
     ReadOnlyDirectory { path: PathBuf, source: WriteDenied },
     #[error("cannot read {}: {source}; it belongs to another user: run flightdeck as its owner, or ask the owner for permission", path.display())]
     Unreadable {

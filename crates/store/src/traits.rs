@@ -42,6 +42,16 @@ pub trait States: Send + Sync {
     /// Record of the state's location in the backend; the default if it was never written.
     async fn backend_version(&self) -> Result<BackendVersion, StoreError>;
 
+    /// Place of the state that this store has a copy of, as it was bound; empty before that.
+    async fn bound_place(&self) -> Result<String, StoreError>;
+
+    /// Binds the store to the place of a state, unless it is bound. Returns the place that it is
+    /// bound to.
+    async fn bind_place(&self, place: &str) -> Result<String, StoreError>;
+
+    /// Binds the store to another place, with the record of the state there.
+    async fn rebind_place(&self, place: &str, home: BackendVersion) -> Result<(), StoreError>;
+
     /// Id of the state lock that this store's last writing command took; empty if there was none.
     async fn state_lock(&self) -> Result<String, StoreError>;
 

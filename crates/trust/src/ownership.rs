@@ -108,6 +108,20 @@ impl StoreKey {
         }
     }
 
+    /// The same key for a directory elsewhere than in the workspace.
+    #[must_use]
+    pub fn in_directory(self, parent: PathBuf) -> Self {
+        Self {
+            workspace: parent,
+            ..self
+        }
+    }
+
+    /// Directory that has the store and those that were set aside.
+    pub fn directory(&self) -> &Path {
+        &self.workspace
+    }
+
     /// Finds the owner of the workspace's directory. `is_tracked` if git tracks a file in it;
     /// `None` if that cannot be found out.
     pub fn owner(&self, is_tracked: Option<bool>) -> Ownership {

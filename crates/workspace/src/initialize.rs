@@ -5,6 +5,7 @@ use super::backend_check::has_content;
 use super::encryption;
 use super::load::inputs;
 use super::state_location::{self, Unlocated};
+use super::store_location;
 use cty::Value;
 use fsroot::RootedPath;
 use lang::config::backend_of;
@@ -260,11 +261,15 @@ impl Migration<'_> {
         for name in names {
             let from = old.state_manager(&name)?;
             let text = from.read().await?;
-            let store = state_location::store_dir(self.dir, &name);
+            let store = self.store_of(self.from, &name).await;
             // Changes that only the store has are written during the migration.
-            let on_record = store.join(".flightdeck").join("flightdeck.db").is_file();
-            if has_content(&text) || (on_record && !text.is_empty()) {
-                todo.push((name, from.place(), on_record));
+            let record = store_location::file(&store).is_file().then_some(store);
+            let is_ahead = match &record {
+                Some(at) => unwritten(at).await?.is_some(),
+                None => false,
+            };
+            if has_content(&text) || is_ahead || (record.is_some() && !text.is_empty()) {
+                todo.push((name, from.place(), record));
             }
         }
         if todo.is_empty() {
@@ -281,11 +286,11 @@ impl Migration<'_> {
             });
         }
         let mut told = Vec::new();
-        for (name, _, on_record) in todo {
+        for (name, _, record) in todo {
             // A held lock is awaited as long as `-lock-timeout` allows.
             let mut waits = self.locking.new_wait();
             loop {
-                let brought = self.migrate_workspace(&name, on_record).await;
+                let brought = self.migrate_workspace(&name, record.as_ref()).await;
                 let is_locked = matches!(brought, Err(InitError::State(StateError::Locked { .. })));
                 if !is_locked || !waits.next().await {
                     told.push(brought?);
@@ -296,18 +301,44 @@ impl Migration<'_> {
         Ok(told)
     }
 
-    async fn migrate_workspace(&self, name: &str, on_record: bool) -> Result<String, InitError> {
+    /// Directory of the store of a workspace's state in a backend.
+    async fn store_of(&self, backend: &Settings, name: &str) -> RootedPath {
+        let place = state_location::state_place(backend.clone(), name);
+        store_location::of_place(self.dir, name, &place).await
+    }
+
+    /// Store of the new location, which the migrated one replaces.
+    async fn replaced_store(
+        &self,
+        name: &str,
+        record: &RootedPath,
+    ) -> Result<Option<Store>, InitError> {
+        let at = self.store_of(self.to, name).await;
+        if at == *record || !store_location::file(&at).is_file() {
+            return Ok(None);
+        }
+        if let Some(what) = unwritten(&at).await? {
+            return Err(InitError::Refused(format!(
+                "cannot migrate the state to {}: the store has {what} for it. Run `flightdeck init -reconfigure` and `flightdeck stage` to work on that state first, then migrate again",
+                self.to.kind()
+            )));
+        }
+        Ok(Some(open_store(&at, Access::ReadWrite).await?))
+    }
+
+    async fn migrate_workspace(
+        &self,
+        name: &str,
+        record: Option<&RootedPath>,
+    ) -> Result<String, InitError> {
         let (from, to) = (
             self.open(self.from)?.state_manager(name)?,
             self.open(self.to)?.state_manager(name)?,
         );
         // Through the store, so that its unwritten changes are not lost.
-        if on_record {
-            let store = Store::open(
-                state_location::store_directory_in(self.dir, name),
-                Access::ReadWrite,
-            )
-            .map_err(StateError::from)?;
+        if let Some(record) = record {
+            let replaced = self.replaced_store(name, record).await?;
+            let store = open_store(record, Access::ReadWrite).await?;
             let old = state_location::state_place(self.from.clone(), name);
             let encryption = self.encryption.clone().ok_or_else(|| {
                 InitError::Refused(
@@ -320,6 +351,11 @@ impl Migration<'_> {
             }
             let new = state_location::state_place(self.to.clone(), name);
             state.migrate(new, info("migration source state")).await?;
+            if let Some(replaced) = replaced {
+                let known = replaced.backend_version().await.map_err(StateError::from)?;
+                let unbound = replaced.rebind_place(REPLACED, known).await;
+                unbound.map_err(StateError::from)?;
+            }
         } else {
             from.lock(info("migration source state")).await?;
             let copied = copy(&*from, &*to).await;
@@ -343,6 +379,31 @@ impl Migration<'_> {
             to.place()
         ))
     }
+}
+
+/// Place of a store whose state was replaced by a migrated one. No state has it.
+const REPLACED: &str = "(replaced by a migrated state)";
+
+async fn open_store(at: &RootedPath, access: Access) -> Result<Store, StateError> {
+    let at = at.clone();
+    let opened = tokio::task::spawn_blocking(move || Store::open(at, access)).await;
+    Ok(opened.map_err(|e| StateError::Task(Arc::new(e)))??)
+}
+
+/// Describes what only the store in a directory has; `None` if its backend has everything.
+async fn unwritten(at: &RootedPath) -> Result<Option<&'static str>, StateError> {
+    let store = open_store(at, Access::ReadOnly).await?;
+    let (state, known) = (store.state().await?, store.backend_version().await?);
+    let is_blank = state.objects.is_empty() && state.outputs.is_empty();
+    let is_ahead = match known.place.is_empty() {
+        true => !is_blank,
+        false => known.writing || known.serial != state.serial,
+    };
+    Ok(match store.unknown_outcomes().await?.is_empty() {
+        _ if is_ahead => Some("outcomes that are not written"),
+        false => Some("operations without a recorded outcome"),
+        true => None,
+    })
 }
 
 /// Copies a state to a location with no state or an equal one.

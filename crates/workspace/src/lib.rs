@@ -20,4 +20,5 @@ pub mod load;
 pub mod provider_addr;
 pub mod refs;
 pub mod state_location;
+pub mod store_location;
 pub mod workspaces;

@@ -7,15 +7,13 @@ use fsroot::RootedPath;
 use lang::config::{Backend, ENCRYPTION_VARIABLE, backend_of};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
-use model::settings::{Settings as EngineSettings, StateFiles};
+use model::settings::StateFiles;
 use model::{DEFAULT_WORKSPACE, StageRequest};
 use provider::builtin::RemoteStates;
-use sha2::{Digest as _, Sha256};
 use state::backend::{BackendKind, BackendMetadata, Settings, SettingsError};
-use state::{FileBackup, FileEncryption, FilePlace, StatePlace};
+use state::{FileBackup, FileEncryption, FilePlace, StatePlace, resolved};
 use statefile::encryption::Encryption;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Default file of the default workspace.
@@ -82,15 +80,6 @@ pub fn checked(name: &str, from: &str) -> Result<(), WorkspaceNameError> {
     Ok(())
 }
 
-/// Directory of a workspace's store: for the default workspace, the directory itself.
-pub fn store_dir(dir: &Path, named: &str) -> PathBuf {
-    if named.is_empty() {
-        dir.to_owned()
-    } else {
-        dir.join(".flightdeck").join("workspaces").join(named)
-    }
-}
-
 /// Location and encryption of a state.
 pub struct StateLocation {
     pub place: StatePlace,
@@ -116,7 +105,7 @@ pub struct Unlocated {
 /// Applies the flags that name state files to a local location.
 pub fn with_files(dir: &Path, place: StatePlace, files: &StateFiles) -> StatePlace {
     let default = match place {
-        _ if *files == StateFiles::default() => return place,
+        _ if files.is_default() => return place,
         StatePlace::File(path) => path,
         _ if files.any_backend && files.state.is_some() => PathBuf::from(FILE),
         place if files.state.is_none() && files.out.is_none() => return place,
@@ -131,7 +120,7 @@ pub fn with_files(dir: &Path, place: StatePlace, files: &StateFiles) -> StatePla
     let read = files.state.clone().unwrap_or(default);
     let path = files.out.clone().unwrap_or_else(|| read.clone());
     // Resolved, because different paths may name the same file.
-    let is_same = |a: &Path, b: &Path| absolute(&dir.join(a)) == absolute(&dir.join(b));
+    let is_same = |a: &Path, b: &Path| resolved(&dir.join(a)) == resolved(&dir.join(b));
     let backup = match &files.backup {
         None => FileBackup::Sibling,
         // OpenTofu's notation for no backup.
@@ -151,51 +140,6 @@ pub fn with_files(dir: &Path, place: StatePlace, files: &StateFiles) -> StatePla
     })
 }
 
-/// Absolute path, with the links of its directory resolved.
-fn absolute(path: &Path) -> PathBuf {
-    let resolved = || {
-        let parent = path.parent()?.canonicalize().ok()?;
-        Some(parent.join(path.file_name()?))
-    };
-    resolved().unwrap_or_else(|| path.to_owned())
-}
-
-/// Directory of a state's store, for writing. A file named by a flag has its own store unless it is
-/// the configured one, because its history is that of another state.
-pub fn store_of(settings: &EngineSettings, place: &StatePlace) -> RootedPath {
-    let StatePlace::NamedFiles(files) = place else {
-        return store_directory_in(&settings.workspace, &settings.workspace_name);
-    };
-    let dir = &settings.workspace;
-    let asked = StageRequest::with_variables(settings.variables.clone());
-    let configured = match locate(dir, &settings.workspace_name, &asked) {
-        Ok(found) => found.place,
-        // Without a readable configuration, the default place is assumed.
-        Err(_) => default_location(&settings.workspace_name).place,
-    };
-    let path = absolute(&dir.join(&files.path));
-    if files.read.is_none()
-        && matches!(&configured, StatePlace::File(file) if absolute(&dir.join(file)) == path)
-    {
-        return store_directory_in(dir, &settings.workspace_name);
-    }
-    let read = files.read.as_ref().map(|file| absolute(&dir.join(file)));
-    let mut digest = Sha256::new();
-    digest.update(path.as_os_str().as_bytes());
-    // The separator keeps the two paths apart.
-    digest.update([0]);
-    digest.update(read.unwrap_or_default().as_os_str().as_bytes());
-    let name = hex::encode(&digest.finalize()[..8]);
-    RootedPath::new(dir, Path::new(".flightdeck").join("states").join(name))
-}
-
-/// Directory of the store for the state of these settings.
-pub fn store_directory(settings: &EngineSettings) -> RootedPath {
-    let configured = default_location(&settings.workspace_name).place;
-    let place = with_files(&settings.workspace, configured, &settings.state_files);
-    store_of(settings, &place)
-}
-
 /// OpenTofu's data directory of a workspace directory.
 pub fn data_dir(dir: &Path) -> PathBuf {
     data(dir).path()
@@ -208,12 +152,6 @@ pub fn data(dir: &Path) -> RootedPath {
         Some(named) => RootedPath::new(dir.join(named), ""),
         None => RootedPath::new(dir, DATA_DIR),
     }
-}
-
-/// Directory of a workspace's store, for writing.
-pub fn store_directory_in(dir: &Path, named: &str) -> RootedPath {
-    let inner = store_dir(Path::new(""), named);
-    RootedPath::new(dir, inner)
 }
 
 /// Locates the state of a directory.

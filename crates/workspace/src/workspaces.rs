@@ -2,7 +2,7 @@
 //! no running engine.
 
 use super::initialize::InitError;
-use super::state_location;
+use super::{state_location, store_location};
 use model::settings::Access;
 use model::{DEFAULT_WORKSPACE, StageRequest};
 use state::backend::{Backend, BackendKind, BackendMetadata, Settings};
@@ -122,7 +122,7 @@ pub async fn delete(
             break;
         }
     }
-    forget(dir, name).await
+    forget(dir, name, request).await
 }
 
 fn is_locked(done: &Result<(), StateError>) -> bool {
@@ -130,9 +130,10 @@ fn is_locked(done: &Result<(), StateError>) -> bool {
 }
 
 /// Clears the store's copy of the state, so a new workspace with this name starts empty.
-async fn forget(dir: &Path, name: &str) -> Result<(), InitError> {
-    let folder = state_location::store_directory_in(dir, name);
-    if !folder.path().join(".flightdeck").is_dir() {
+async fn forget(dir: &Path, name: &str, request: &StageRequest) -> Result<(), InitError> {
+    let found = state_location::locate(dir, name, request).map_err(InitError::Configuration)?;
+    let folder = store_location::of_place(dir, name, &found.place).await;
+    if !store_location::file(&folder).exists() {
         return Ok(());
     }
     let opened = tokio::task::spawn_blocking(move || Store::open(folder, Access::ReadWrite));

@@ -100,6 +100,9 @@ pub(in crate::cli) enum StateCommand {
     /// Choose a state when the backend and the store's copy differ, or the backend lost it
     Use {
         which: UseState,
+        /// Replace a state of another lineage with the record
+        #[arg(long)]
+        force: bool,
         /// Print one JSON object per line
         #[arg(long)]
         json: bool,

@@ -53,7 +53,7 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> CommandResul
             auto_approve,
             ..
         } => adopt_store::run(number, auto_approve, out).await,
-        StateCommand::Use { which, .. } => use_state(which, out).await,
+        StateCommand::Use { which, force, .. } => use_state(which, force, out).await,
     }
 }
 
@@ -302,11 +302,11 @@ pub(super) fn show_rows(rows: &[StateRow], out: &mut Output) {
     rows.iter().for_each(|row| instance(row, out));
 }
 
-async fn use_state(which: UseState, out: &mut Output) -> CommandResult {
+async fn use_state(which: UseState, force: bool, out: &mut Output) -> CommandResult {
     let settings = settings("state use", Access::ReadWrite, None)?;
     let (with, word) = match which {
         UseState::Backend => (ConflictChoice::Backend, "the state in the backend"),
-        UseState::Record => (ConflictChoice::Record, "the state in the store"),
+        UseState::Record => (ConflictChoice::Record { force }, "the state in the store"),
     };
     let kept = run_request(settings, out, |engine| async move {
         engine.use_state(with).await

@@ -14,7 +14,7 @@ use model::settings::Access;
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let mut settings = settings("force-unlock", Access::ReadWrite, None)?;
     out.flags.apply(&mut settings);
-    let lock = StoredLock::open(&settings)?;
+    let lock = StoredLock::open(&settings).await?;
     let Some(holder) = lock.owner().await? else {
         out.stderr_line("the workspace is not locked");
         return Ok(());

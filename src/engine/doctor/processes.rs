@@ -5,20 +5,15 @@ use super::finding::{Area, Findings, Fix};
 use model::PluginRow;
 use model::settings::{Access, Settings};
 use plugin::orphans::{self, Orphan};
-use std::path::{Path, PathBuf};
 use store::Store;
-use workspace::state_location;
+use workspace::store_location;
 
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     let mut running = 0;
-    // Every workspace of the directory may have launched plugins.
-    for dir in store_directories(&settings.workspace) {
-        if !dir.join(".flightdeck").join("flightdeck.db").is_file() {
-            continue;
-        }
+    // Every workspace and environment of the directory may have launched plugins.
+    for dir in store_location::all(&settings.workspace) {
         // The check of the store reports its errors.
-        let opened =
-            tokio::task::spawn_blocking(move || Store::open(dir.as_path(), Access::ReadOnly));
+        let opened = tokio::task::spawn_blocking(move || Store::open(dir, Access::ReadOnly));
         let Ok(Ok(store)) = opened.await else {
             continue;
         };
@@ -28,15 +23,6 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     if running == 0 {
         found.add_ok(Area::Processes, "no orphaned plugin process");
     }
-}
-
-/// Directories that may have a store: the workspace itself and its named workspaces.
-fn store_directories(workspace: &Path) -> Vec<PathBuf> {
-    let mut all = vec![state_location::store_dir(workspace, "")];
-    let named = workspace.join(".flightdeck").join("workspaces");
-    let names = std::fs::read_dir(named).into_iter().flatten().flatten();
-    all.extend(names.map(|entry| entry.path()));
-    all
 }
 
 /// Reports the processes of one plugin; returns their number.

@@ -8,13 +8,13 @@ use model::settings::{Access, Settings};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use store::{Store, rescue_instructions, unused_rescue_file};
-use workspace::state_location;
+use workspace::store_location;
 
 /// Runs the checks; returns the store if it is readable.
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option<Store> {
     let area = Area::Record;
-    let dir = state_location::store_directory_in(&settings.workspace, &settings.workspace_name);
-    let path = dir.path().join(".flightdeck").join("flightdeck.db");
+    let dir = store_location::configured(settings).await;
+    let path = store_location::file(&dir);
     // Also checked without a store, because a rescue file then matters most.
     report_rescue_file(&path, found);
     // Does not follow a link: a dangling one is not an absent store.

@@ -5,7 +5,7 @@ use model::LockHolder;
 use model::lock_owner::this_process;
 use model::settings::{Access, Settings};
 use store::Store;
-use workspace::state_location;
+use workspace::store_location;
 
 /// Lock of a workspace's store, to release it for its owner.
 pub struct StoredLock {
@@ -17,8 +17,8 @@ impl StoredLock {
     ///
     /// # Errors
     /// The store cannot be opened.
-    pub fn open(settings: &Settings) -> Result<Self, EngineError> {
-        let directory = state_location::store_directory(settings);
+    pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
+        let directory = store_location::configured(settings).await;
         let store = Store::open(directory, Access::ReadWrite)?;
         Ok(Self { store })
     }

@@ -4,11 +4,12 @@
 use super::Engine;
 use crate::error::{EngineError, NotFound};
 use crate::install::convert_init_error;
+use crate::workspace_store::LocatedState;
 use model::bus::Bus;
 use model::settings::Settings;
 use model::{Absent, DEFAULT_WORKSPACE, EventKind, StageRequest, StateMigration};
-use state::Locking;
-use state::StatePlace;
+use provider::builtin::RemoteStates;
+use state::{FileEncryption, Locking, StatePlace};
 use workspace::{state_location, workspaces};
 
 impl Engine {
@@ -76,13 +77,15 @@ impl Engine {
     }
 }
 
-/// Location of the state by the configuration. Errors are reported when the state is first used.
-pub(super) fn configured_state_location(
+/// State by the configuration, with the encryption of plan files and of remote states. Errors are
+/// reported when the state is first used.
+pub(super) fn configured_state(
     settings: &Settings,
     bus: &Bus,
-) -> state_location::StateLocation {
+) -> (LocatedState, FileEncryption, RemoteStates) {
     let asked = StageRequest::with_variables(settings.variables.clone());
     let found = state_location::locate(&settings.workspace, &settings.workspace_name, &asked);
+    let is_located = found.is_ok();
     let mut found = found.unwrap_or_else(|error| {
         let mut unsaid = state_location::default_location(&settings.workspace_name);
         if let Some(why) = error.refused {
@@ -100,5 +103,10 @@ pub(super) fn configured_state_location(
     });
     found.place =
         state_location::with_files(&settings.workspace, found.place, &settings.state_files);
-    found
+    let state = LocatedState {
+        place: found.place,
+        encryption: found.encryption,
+        is_located,
+    };
+    (state, found.plans, found.remote_states)
 }

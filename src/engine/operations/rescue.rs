@@ -3,7 +3,6 @@
 use super::command::Operations;
 use model::{DeployId, Diagnostic, EventKind, Severity};
 use store::{rescue_instructions, unused_rescue_file};
-use workspace::state_location;
 
 impl Operations {
     /// Reports an unused rescue file with instructions.
@@ -57,9 +56,7 @@ impl Operations {
     /// Writes a rescue file next to the configuration, or in the temporary directory.
     pub(super) async fn rescue(&self, deploy: DeployId) {
         let store = self.memory.store();
-        let workspace =
-            state_location::store_dir(&self.settings.workspace, &self.settings.workspace_name);
-        let mut rescued = store.rescue(&workspace).await;
+        let mut rescued = store.rescue(&self.memory.directory().path()).await;
         // The workspace's disk may be the cause of the failure.
         if rescued.is_err() {
             rescued = store.rescue(&std::env::temp_dir()).await;

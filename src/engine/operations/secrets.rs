@@ -22,7 +22,6 @@ use trust::commands::{CommandError, CommandTrust, NamedBy};
 use trust::credentials::is_credential;
 use trust::words::Word;
 use workspace::load::Loaded;
-use workspace::state_location::store_directory_in;
 
 /// Maximum size of a secret, in bytes.
 const MAX_SECRET: u64 = 64 << 10;
@@ -259,8 +258,7 @@ impl Operations {
     /// Reads the generated value of a variable from its file in `.flightdeck/secrets`, or creates
     /// the file with a new random value.
     async fn generated(&self, variable: &str, length: usize) -> Result<Vec<u8>, SecretError> {
-        let settings = &self.settings;
-        let store = store_directory_in(&settings.workspace, &settings.workspace_name);
+        let store = self.memory.secrets_directory();
         let file = store.join(".flightdeck").join("secrets").join(variable);
         let name = file.path().display().to_string();
         let made = tokio::task::spawn_blocking(move || read_or_generate(&file, length)).await;

@@ -5,10 +5,12 @@ use crate::error::EngineError;
 use fsroot::RootedPath;
 use model::settings::{Access, Settings};
 use plugin::find::tracks_below;
+use state::resolved_directory;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use store::Store;
 use trust::ownership::{Ownership, StoreKey};
+use workspace::store_location;
 
 /// Addresses that are listed.
 const MAX_LISTED: usize = 20;
@@ -26,10 +28,10 @@ pub(super) struct Checked {
 
 impl Checked {
     /// Message for the operator, with the unwritten outcomes of a store that was set aside.
-    pub(super) async fn notice(self, workspace: &Path) -> Option<String> {
+    pub(super) async fn notice(self) -> Option<String> {
         let mut text = self.text?;
         if let Some((key, number)) = self.aside {
-            let outcomes = unwritten_outcomes(workspace, &key, number).await;
+            let outcomes = unwritten_outcomes(&key, number).await;
             if !outcomes.is_empty() {
                 text.push_str(&format!(
                     ". Its unwritten outcomes: {}",
@@ -47,9 +49,10 @@ impl Checked {
 /// The key cannot be read.
 pub fn store_key(workspace: &Path) -> Result<StoreKey, EngineError> {
     let variable = |name: &str| std::env::var(name).ok();
-    StoreKey::load(workspace, variable).map_err(EngineError::failed_to(
+    let key = StoreKey::load(workspace, variable).map_err(EngineError::failed_to(
         "failed to check the owner of the store",
-    ))
+    ))?;
+    Ok(key.in_directory(store_location::root(workspace).path()))
 }
 
 /// Checks the store of a workspace. With write access, sets a foreign one aside. Blocks.
@@ -57,18 +60,19 @@ pub fn store_key(workspace: &Path) -> Result<StoreKey, EngineError> {
 /// # Errors
 /// The key cannot be read, or the store cannot be set aside.
 pub(super) fn check(settings: &Settings, access: Access) -> Result<Checked, EngineError> {
-    if access == Access::NoStore || !settings.binds_store {
+    if access == Access::NoStore || !is_checked(settings) {
         return Ok(Checked::default());
     }
     let workspace = &settings.workspace;
+    let root = store_location::root(workspace).path();
     let key = match store_key(workspace) {
         // The guard of the store names the owner of another user's directory.
-        Err(_) if !access.can_write() || is_of_another_user(workspace) => {
-            StoreKey::without_key(workspace)
+        Err(_) if !access.can_write() || is_of_another_user(&root) => {
+            StoreKey::without_key(workspace).in_directory(root.clone())
         }
         key => key?,
     };
-    let reason = match key.owner(tracks_below(&workspace.join(".flightdeck"))) {
+    let reason = match key.owner(tracks_below(&root.join(".flightdeck"))) {
         Ownership::Foreign(reason) => reason,
         _ => return Ok(Checked::default()),
     };
@@ -97,6 +101,13 @@ pub(super) fn check(settings: &Settings, access: Access) -> Result<Checked, Engi
     })
 }
 
+/// Must the store have a mark? One outside of the workspace did not come with a clone: the operator
+/// has named its directory.
+fn is_checked(settings: &Settings) -> bool {
+    let root = resolved_directory(&store_location::root(&settings.workspace).path());
+    settings.binds_store && root.starts_with(resolved_directory(&settings.workspace))
+}
+
 fn is_of_another_user(workspace: &Path) -> bool {
     let found = std::fs::symlink_metadata(workspace.join(".flightdeck"));
     found.is_ok_and(|dir| dir.uid() != rustix::process::geteuid().as_raw())
@@ -104,7 +115,7 @@ fn is_of_another_user(workspace: &Path) -> bool {
 
 /// Marks a store without a mark, which this process has opened. Blocks.
 pub(super) fn mark_unmarked(settings: &Settings) {
-    if !settings.binds_store {
+    if !is_checked(settings) {
         return;
     }
     let key = store_key(&settings.workspace);
@@ -118,8 +129,8 @@ pub(super) fn mark_unmarked(settings: &Settings) {
 }
 
 /// Describes the outcomes of a store that is set aside which its backend may not have.
-pub async fn unwritten_outcomes(workspace: &Path, key: &StoreKey, number: u32) -> Vec<String> {
-    let dir = RootedPath::new(workspace, key.aside(number));
+pub async fn unwritten_outcomes(key: &StoreKey, number: u32) -> Vec<String> {
+    let dir = RootedPath::new(key.directory(), key.aside(number));
     let opened = tokio::task::spawn_blocking(move || Store::open(dir, Access::ReadOnly)).await;
     let Ok(Ok(store)) = opened else {
         return vec!["its records cannot be read".to_owned()];

@@ -182,6 +182,18 @@ impl StateManager for Object {
         self.0.bucket.location(&self.0.key)
     }
 
+    fn identity(&self) -> Option<String> {
+        let host = self.0.bucket.config.s3.endpoint.as_str();
+        let place = self.place();
+        // Names of buckets are unique within AWS only.
+        let is_aws = host.contains(".amazonaws.com");
+        Some(if is_aws {
+            place
+        } else {
+            format!("{place} at {host}")
+        })
+    }
+
     fn layout(&self) -> Spelling {
         Spelling::Line
     }

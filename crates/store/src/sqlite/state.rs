@@ -62,6 +62,33 @@ impl States for Sqlite {
         self.read(backend_version).await
     }
 
+    async fn bound_place(&self) -> Result<String, StoreError> {
+        let found = self.read(|conn| meta(conn, BOUND_PLACE)).await?;
+        Ok(found.unwrap_or_default())
+    }
+
+    async fn bind_place(&self, place: &str) -> Result<String, StoreError> {
+        let place = place.to_owned();
+        self.write("the place of the state", move |conn| {
+            let bound = meta(conn, BOUND_PLACE)?.unwrap_or_default();
+            if !bound.is_empty() {
+                return Ok(bound);
+            }
+            set_meta(conn, BOUND_PLACE, &place)?;
+            Ok(place)
+        })
+        .await
+    }
+
+    async fn rebind_place(&self, place: &str, home: BackendVersion) -> Result<(), StoreError> {
+        let place = place.to_owned();
+        self.write("the place of the state", move |conn| {
+            set_meta(conn, BOUND_PLACE, &place)?;
+            set_backend_version(conn, &home)
+        })
+        .await
+    }
+
     async fn state_lock(&self) -> Result<String, StoreError> {
         let found = self.read(|conn| meta(conn, STATE_LOCK)).await?;
         Ok(found.unwrap_or_default())
@@ -129,6 +156,9 @@ pub(super) fn backend_version(conn: &Connection) -> Job<BackendVersion> {
         });
     Ok(found.optional()?.unwrap_or_default())
 }
+
+/// Key of `meta` for the place of the state that the store has a copy of.
+const BOUND_PLACE: &str = "bound_place";
 
 /// Key of `meta` for the id of the last state lock of a command that writes.
 const STATE_LOCK: &str = "state_lock";

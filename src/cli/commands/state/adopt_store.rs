@@ -24,7 +24,7 @@ pub(super) async fn run(
             .hint("run the command in the directory of the workspace"));
     };
     let place = safe_path(&key.aside(number));
-    let outcomes = unwritten_outcomes(&here, &key, number).await;
+    let outcomes = unwritten_outcomes(&key, number).await;
     for line in &outcomes {
         out.stderr_line(&format!("{place}: {}", safe(line)));
     }

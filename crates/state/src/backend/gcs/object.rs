@@ -94,6 +94,18 @@ impl StateManager for Object {
         self.bucket.location(&self.state())
     }
 
+    fn identity(&self) -> Option<String> {
+        let host = self.bucket.endpoint.as_str();
+        let place = self.place();
+        // Names of buckets are unique within Google Cloud only.
+        let is_google = host.contains(".googleapis.com");
+        Some(if is_google {
+            place
+        } else {
+            format!("{place} at {host}")
+        })
+    }
+
     fn layout(&self) -> Spelling {
         Spelling::Line
     }
