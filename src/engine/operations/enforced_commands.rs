@@ -52,7 +52,9 @@ const MAX_INSTANCES: u64 = 1_000;
 
 /// Commands of the provisioners that repairs of this stage can run.
 pub(super) fn of_stage(staged: &Staged) -> Vec<EnforcedCommand> {
-    let targets = targets(staged);
+    let targets = staged.stage.request.target.iter();
+    let parsed = targets.filter_map(|target| target.parse::<AbsInstance>().ok());
+    let targets: BTreeSet<String> = parsed.map(|a| a.config().to_string()).collect();
     let mut found = Vec::new();
     let names = Names {
         module: &staged.root,
@@ -73,13 +75,6 @@ pub(super) fn patterns(staged: &Staged) -> CommandPatterns {
         patterns.add(span, words);
     }
     patterns
-}
-
-/// Resources that repairs of this stage can change, sorted.
-pub(super) fn targets(staged: &Staged) -> BTreeSet<String> {
-    let targets = staged.stage.request.target.iter();
-    let parsed = targets.filter_map(|target| target.parse::<AbsInstance>().ok());
-    parsed.map(|a| a.config().to_string()).collect()
 }
 
 fn collect(

@@ -255,12 +255,20 @@ impl Operations {
         }
         let group = staged.root.groups.get(&declared.name);
         let source = group.and_then(|group| staged.loaded.sources.get(group.span.file));
-        let file = match source {
+        let file = match &source {
             Some(source) => source.name.to_string(),
             // The store, which has the specification, may come with a clone.
             None => format!("the committed specification of {name}"),
         };
-        let subject = format!("group {name}");
+        // Otherwise a later version could put other resources under the decision. A commit, which
+        // gives the resources of its group new names, is made by its operator.
+        let others = declared.dedicated.iter().chain(&declared.global);
+        let resources = [&declared.instance].into_iter().chain(others);
+        let resources: Vec<String> = resources.map(ToString::to_string).collect();
+        let subject = match source {
+            Some(_) => format!("group {name} of {}", resources.join(", ")),
+            None => format!("group {name}"),
+        };
         Ok(self.untrusted(&subject, &file, declared.reconcile.allow_replace, staged))
     }
 
@@ -273,11 +281,7 @@ impl Operations {
         staged: &Staged,
     ) -> Option<String> {
         let trust = CommandTrust::new(&staged.root.dir, |name| std::env::var(name).ok());
-        let targets: Vec<String> = enforced_commands::targets(staged).into_iter().collect();
-        let mut text = format!(
-            "reconcile {subject} of {}: enforce, allow_replace = {allow_replace}",
-            targets.join(", ")
-        );
+        let mut text = format!("reconcile {subject}: enforce, allow_replace = {allow_replace}");
         let commands = enforced_commands::of_stage(staged);
         let secrets = self.pool.secrets();
         for command in &commands {
