@@ -14,11 +14,11 @@ use store::Store;
 /// Directory of a store, in each directory that has one.
 const STORE: &str = ".flightdeck";
 
-/// Variable with the directory that has [`STORE`], in place of the workspace directory.
+/// Variable with the directory that has `.flightdeck`, in place of the workspace directory.
 pub const VARIABLE: &str = "FLIGHTDECK_DATA_DIR";
 
-/// Directory that has [`STORE`]: the one that the operator names, else the workspace directory. If
-/// that is read-only and has no store, OpenTofu's data directory, if one is named.
+/// Directory that has `.flightdeck`: the one that the operator names, else the workspace directory.
+/// If that is read-only and has no store, OpenTofu's data directory, if one is named.
 pub fn root(dir: &Path) -> RootedPath {
     let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
     let named = set(VARIABLE).or_else(|| {
@@ -41,8 +41,8 @@ fn is_read_only(dir: &Path) -> bool {
         && rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_err()
 }
 
-/// Directory with the first store of a named workspace, in [`STORE`]; for the default workspace,
-/// that of the directory itself.
+/// Directory with the first store of a named workspace, in `.flightdeck`; for the default
+/// workspace, that of the directory itself.
 pub fn first(dir: &Path, named: &str) -> RootedPath {
     let root = root(dir);
     match named {
