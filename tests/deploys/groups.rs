@@ -127,6 +127,16 @@ pub(crate) fn begin_deploy_at(
 
 pub(crate) type JsonLines = std::io::Lines<BufReader<std::process::ChildStdout>>;
 
+/// Arguments that resume the rollout without a question.
+const RESUME: [&str; 6] = [
+    "group",
+    "resume",
+    "web",
+    "--auto-approve",
+    "--var",
+    "kind=v2",
+];
+
 /// A health that no release reaches.
 pub(crate) const NEVER_HEALTHY: &str = "    health {\n      ready = self.kind == \"v9\"\n      interval = \"50ms\"\n      timeout = \"10m\"\n    }";
 
@@ -244,15 +254,7 @@ fn skipped_member_stays_although_a_resource_needs_all_members() {
     std::fs::remove_file(w.path().join("fail-0")).unwrap();
     w.run(&["group", "skip", "web", "0"]).expect(0);
     let before = ids();
-    let resume = [
-        "group",
-        "resume",
-        "web",
-        "--auto-approve",
-        "--var",
-        "kind=v2",
-    ];
-    let run = w.run(&resume).expect(0);
+    let run = w.run(&RESUME).expect(0);
     let after = ids();
     let is_new = |name: &str| before[name] != after[name];
     let changed = ["web 0", "web 1", "web 2", "lb null"].map(is_new);
@@ -269,15 +271,7 @@ fn retried_member_is_replaced_by_the_resumed_rollout() {
     assert_eq!(members, ["0 changed", "1 waiting", "2 waiting"]);
     lab.workspace.run(&["group", "retry", "web", "0"]).expect(0);
     lab.workspace.write("web.flightdeck.hcl", &group(""));
-    let resume = [
-        "group",
-        "resume",
-        "web",
-        "--auto-approve",
-        "--var",
-        "kind=v2",
-    ];
-    let run = lab.workspace.run(&resume).expect(0);
+    let run = lab.workspace.run(&RESUME).expect(0);
     assert!(
         run.stdout.contains("lab_thing.web[0]"),
         "the changed member is not replaced: {}",

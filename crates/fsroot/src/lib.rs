@@ -21,4 +21,4 @@ pub use read::{
     read_text,
 };
 pub use refusal::{Kind, Refusal};
-pub use rooted_path::{RootedPath, is_same_file, roots};
+pub use rooted_path::{RootedPath, is_same_file, normalize, roots};

@@ -412,7 +412,8 @@ fn resolved(mut path: PathBuf) -> PathBuf {
 }
 
 /// Removes `.` and resolves `..` in a path lexically.
-fn normalize(path: &Path) -> PathBuf {
+#[must_use]
+pub fn normalize(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

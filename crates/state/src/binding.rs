@@ -3,7 +3,7 @@
 
 use super::file::FilePlace;
 use super::{StateError, StatePlace};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
 
 /// Relation of a store to the place of a state.
@@ -126,13 +126,7 @@ pub fn resolved_directory(dir: &Path) -> PathBuf {
 /// Absolute path of a file in one spelling, with the links of its existing directories resolved.
 pub fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut plain = PathBuf::new();
-    for part in absolute.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-    }
+    let plain = fsroot::normalize(&absolute);
     let parents = plain.ancestors().skip(1);
     let mut real = parents.filter_map(|parent| Some((parent, parent.canonicalize().ok()?)));
     let found = real.next().map(|(parent, real)| {

@@ -104,8 +104,8 @@ impl SharedOutcomes {
         }
     }
 
-    /// Compares with a store: `open` are its unknown outcomes, `recorded` returns which intents it
-    /// has in any state.
+    /// Compares with a store: `open` are its unknown outcomes, `recorded` the intents of the text
+    /// that it has, also those with an outcome.
     pub fn agree(&self, open: &[SharedOutcome], recorded: &BTreeSet<IntentKey>) -> Agreement {
         let settled: BTreeSet<&IntentKey> = self.settled.iter().collect();
         let open_keys: BTreeSet<&IntentKey> = open.iter().map(|outcome| &outcome.key).collect();

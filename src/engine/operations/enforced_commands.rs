@@ -377,7 +377,7 @@ impl Names<'_> {
         all.elements()
             .map(|(key, value)| {
                 let key = if is_set { value.clone() } else { key };
-                let text = format!("[{}]", cty_text(&key));
+                let text = format!("[{}]", key_text(&key));
                 (text, Some(Instance::Each(key, value.clone())))
             })
             .collect()
@@ -520,7 +520,7 @@ impl Scope for Names<'_> {
     }
 }
 
-fn cty_text(value: &Value) -> String {
+fn key_text(value: &Value) -> String {
     match part(value) {
         Part::Fixed(text) => format!("{text:?}"),
         Part::Open(_) => "…".to_owned(),

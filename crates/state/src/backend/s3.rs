@@ -63,7 +63,8 @@ impl Inner {
         format!("{}.tflock", self.key)
     }
 
-    /// Not the key of a workspace, whose keys all end with the configured one.
+    /// Key of the text beside the state. Keys of workspaces end with the configured key, so no
+    /// workspace has this one.
     fn key_beside(&self) -> String {
         format!("{}.flightdeck", self.key)
     }

@@ -31,7 +31,8 @@ impl Blob {
         }
     }
 
-    /// Not the blob of a workspace, whose names all begin with the key and `env:`.
+    /// Blob with the text beside the state. Blobs of workspaces begin with the key and `env:`, so
+    /// no workspace has this one.
     fn beside(&self) -> Self {
         let key = &self.container.key;
         let workspace = self.name.strip_prefix(key.as_str()).unwrap_or_default();

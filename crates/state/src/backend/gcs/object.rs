@@ -37,7 +37,8 @@ impl Object {
         format!("{}.tflock", self.workspace)
     }
 
-    /// Not the state of a workspace, whose names all end with `.tfstate`.
+    /// Name of the text beside the state. States of workspaces end with `.tfstate`, so no workspace
+    /// has this name.
     fn object_beside(&self) -> String {
         format!("{}.tfstate.flightdeck", self.workspace)
     }

@@ -51,7 +51,8 @@ impl Table {
         )
     }
 
-    /// The same of the table with the texts beside the states. Rows of the table itself are states.
+    /// Qualified and quoted name of the table with the texts beside the states. Each row of the
+    /// table of states is a workspace, so the texts cannot be there.
     pub(super) fn name_beside(&self) -> String {
         format!(
             "{}.{}",
